@@ -46,7 +46,8 @@ class Tesseract:
     """The installed program with its languages."""
 
     def __init__(self, program: str, languages: Sequence[str]) -> None:
-        self._program, self._languages = program, tuple(languages)
+        self._program = program
+        self._languages = tuple(languages)
 
     def text_of(self, image: bytes, limit_s: float, language: str | None = None) -> str:
         """Return the text on an image in a format that tesseract reads.
@@ -178,41 +179,40 @@ class DocumentReader:
         self, body: bytes, content_type: str, language: str | None
     ) -> ReadDocument:
         [found] = self._sandbox.run(read_document, [(body, content_type)])
-        if isinstance(found, NewsAssetsError):
-            kind = self._kind_of(body, content_type)
-            failed = ReadDocument(kind=kind, outcome="failed", reason=str(found))
-            return (
-                self._by_pypdf(body, failed)
-                if kind == "pdf" and str(found).startswith(ENDED)
-                else failed
-            )
-        return (
-            self._with_recognised(found, body, language)
-            if found.scanned_pages
-            else found
-        )
+        if not isinstance(found, NewsAssetsError):
+            if not found.scanned_pages:
+                return found
+            return self._with_recognised(found, body, language)
+        reason = str(found)
+        kind = self._kind_of(body, content_type)
+        failed = ReadDocument(kind=kind, outcome="failed", reason=reason)
+        if kind == "pdf" and reason.startswith(ENDED):
+            return self._by_pypdf(body, failed)
+        return failed
 
     def _by_pypdf(self, body: bytes, failed: ReadDocument) -> ReadDocument:
         """Return what pypdf reads of a PDF on which PDFium crashed, as it does where a
         page needs too much memory.
         """
         [found] = self._sandbox.run(read_by_pypdf, [(body, failed.reason)])
-        return (
-            failed
-            if isinstance(found, NewsAssetsError) or found.outcome != "ok"
-            else found
-        )
+        if isinstance(found, NewsAssetsError):
+            return failed
+        if found.outcome != "ok":
+            return failed
+        return found
 
     def _kind_of(self, body: bytes, content_type: str) -> DocumentKind:
         [kind] = self._sandbox.run(kind_of, [(body, content_type)])
-        return "unknown" if isinstance(kind, NewsAssetsError) else kind
+        if isinstance(kind, NewsAssetsError):
+            return "unknown"
+        return kind
 
     def _keep(self, key: str, found: ReadDocument) -> None:
         self._kept[key] = found
-        self._kept_chars += sum(map(len, found.texts))
+        self._kept_chars += _chars_of(found)
         while self._kept_chars > _KEPT_CHARS:
             _, dropped = self._kept.popitem(last=False)
-            self._kept_chars -= sum(map(len, dropped.texts))
+            self._kept_chars -= _chars_of(dropped)
 
     # --- scans ------------------------------------------------------------------------
 
@@ -230,16 +230,19 @@ class DocumentReader:
         texts = list(found.texts)
         better: list[int] = []
         for number, text in recognised.items():
-            if _letters(text) > _letters(texts[number - 1]):
+            of_file = texts[number - 1]
+            if _letters(text) > _letters(of_file):
                 texts[number - 1] = text
                 better.append(number)
+        reasons = [found.reason]
         if better:
             pages = pages_of(better, found.pages or 0)
-            problems.insert(0, f"text of {pages} by OCR")
-        reasons = filter(None, (found.reason, *dict.fromkeys(problems)))
+            reasons.append(f"text of {pages} by OCR")
+        reasons += dict.fromkeys(problems)
         made = replace(found, texts=tuple(texts), ocr_pages=tuple(better))
         outcome: DocumentOutcome = "ok" if made.text.strip() else "skipped"
-        return replace(made, outcome=outcome, reason="; ".join(reasons))
+        reason = "; ".join(filter(None, reasons))
+        return replace(made, outcome=outcome, reason=reason)
 
     def _recognised_pages(
         self,
@@ -300,6 +303,10 @@ class DocumentReader:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def _chars_of(document: ReadDocument) -> int:
+    return sum(map(len, document.texts))
 
 
 def _letters(text: str) -> int:

@@ -205,7 +205,8 @@ def _embedder(settings: Settings, stack: ExitStack) -> Any:
 
 def _search(settings: Settings, stack: ExitStack) -> Any:
     opening = partial(open_index, *settings.search_place)
-    return stack.enter_context(lazy_index(settings.search, opening))
+    index = lazy_index(settings.search, opening)
+    return stack.enter_context(index)
 
 
 def _sandbox(settings: Settings, stack: ExitStack) -> Any:
@@ -326,7 +327,8 @@ def connect_typesense(search: str, path: Path, api_key: str) -> "TypesenseSearch
 def lazy_index(search: str, open_search: Callable[[], OpenIndex]) -> OpenIndex:
     """Return the index of this setting, which `open_search` opens on first use."""
     backend = search.partition(":")[0]
-    return cast(OpenIndex, _LazyIndex(backend, Lazy(open_search)))
+    index = _LazyIndex(backend, Lazy(open_search))
+    return cast(OpenIndex, index)
 
 
 class _LazyIndex:

@@ -69,13 +69,13 @@ class LocalEnrichers:
 
     def enrich(self, title: str, text: str, language: str | None) -> Enrichment:
         """Return the enrichment of one article. Raises EnrichError."""
-        return self._run(partial(_enrich, *self._of_sandbox), title, text, language)
+        work = partial(_enrich, *self._of_sandbox)
+        return self._run(work, title, text, language)
 
     def theme_input(self, title: str, text: str, language: str | None) -> ThemeInput:
         """Return what a trained classifier reads of one article. Raises EnrichError."""
-        return self._run(
-            partial(_theme_input, *self._of_sandbox), title, text, language
-        )
+        work = partial(_theme_input, *self._of_sandbox)
+        return self._run(work, title, text, language)
 
     def _run(
         self, work: Callable[..., _R], title: str, text: str, language: str | None
@@ -95,7 +95,8 @@ class LocalEnrichers:
                 or was trained on vectors of another model.
             EmbedError: The embedding model that the classifier needs cannot be opened.
         """
-        return self.with_taxonomy_of(desk)._choose(desk.key, desk.enrich.themes)
+        of_taxonomy = self.with_taxonomy_of(desk)
+        return of_taxonomy._choose(desk.key, desk.enrich.themes)
 
     def _choose(self, desk: str, themes: ThemeMethod | None) -> Enricher:
         version = None
@@ -146,9 +147,11 @@ class LocalEnrichers:
         return self._of_taxonomies[version]
 
     def _of_version(self, desk: str, version: str) -> Enricher:
-        if self._trained.get(desk, ("", None))[0] != version:
-            self._trained[desk] = version, self._with_classifier(desk, version)
-        return self._trained[desk][1]
+        known, enricher = self._trained.get(desk, ("", None))
+        if enricher is None or known != version:
+            enricher = self._with_classifier(desk, version)
+            self._trained[desk] = version, enricher
+        return enricher
 
     def _with_classifier(self, desk: str, version: str) -> Enricher:
         classifier, _ = theme_models.load(self._models_dir, desk, version)
@@ -195,4 +198,5 @@ def _local(taxonomy: Path | None, version: str) -> LocalEnricher:
     """Return the enricher of the sandbox's process; another `version` of the taxonomy
     is read again.
     """
-    return LocalEnricher(load_taxonomy(taxonomy), lender_of(taxonomy))
+    loaded = load_taxonomy(taxonomy)
+    return LocalEnricher(loaded, lender_of(taxonomy))

@@ -276,12 +276,10 @@ class ChannelNotifier:
         mail_server: MailServer,
         subscribers: SubscriberMail | None = None,
     ) -> None:
-        self._channels, self._secret_of, self._http, self._mail_server = (
-            channels,
-            secret_of,
-            http,
-            mail_server,
-        )
+        self._channels = channels
+        self._secret_of = secret_of
+        self._http = http
+        self._mail_server = mail_server
         self._subscribers = subscribers
 
     def __enter__(self) -> Self:
@@ -301,36 +299,40 @@ class ChannelNotifier:
             case Mail() as mail:
                 self._send_mail(mail, message)
             case Telegram() as telegram:
-                token = self._secret(telegram.token_env)
-                url = f"{telegram.api.rstrip('/')}/bot{token}/sendMessage"
-                text = f"{message.subject}\n\n{message.text}"
-                self._post(
-                    url,
-                    {
-                        "chat_id": telegram.chat,
-                        "text": text,
-                        "link_preview_options": {"is_disabled": True},
-                    },
-                )
+                self._send_telegram(telegram, message)
             case Slack() as slack:
-                text = _slack_text(f"*{message.subject}*\n\n{message.text}")
-                self._post(
-                    self._secret(slack.url_env), {"text": text, "unfurl_links": False}
-                )
+                self._send_slack(slack, message)
             case None:
                 raise NotifyError(
                     f"the file of queries has no channel `{message.channel}` now",
                     is_transient=False,
                 )
 
+    def _send_telegram(self, telegram: Telegram, message: Message) -> None:
+        token = self._secret(telegram.token_env)
+        url = f"{telegram.api.rstrip('/')}/bot{token}/sendMessage"
+        body = {
+            "chat_id": telegram.chat,
+            "text": f"{message.subject}\n\n{message.text}",
+            "link_preview_options": {"is_disabled": True},
+        }
+        self._post(url, body)
+
+    def _send_slack(self, slack: Slack, message: Message) -> None:
+        text = _slack_text(f"*{message.subject}*\n\n{message.text}")
+        url = self._secret(slack.url_env)
+        self._post(url, {"text": text, "unfurl_links": False})
+
     def _send_webhook(self, webhook: Webhook, message: Message) -> None:
         body = message.payload_json.encode()
         secret = self._secret(webhook.secret_env)
-        headers = _signed_headers(secret, message.message_id, body, datetime.now(UTC))
+        now = datetime.now(UTC)
+        headers = _signed_headers(secret, message.message_id, body, now)
         self._http.post(webhook.url, body, headers, retries_refusals=True)
 
-    def _send_mail(self, mail: Mail, message: Message) -> None:
-        self._deliver(mail.to, _mail_of(message, self._mail_server.sender, mail.to))
+    def _send_mail(self, channel: Mail, message: Message) -> None:
+        mail = _mail_of(message, self._mail_server.sender, channel.to)
+        self._deliver(channel.to, mail)
 
     def _send_to_subscriber(self, message: Message) -> None:
         if self._subscribers is None:
@@ -351,10 +353,12 @@ class ChannelNotifier:
         _send_by_smtp(self._mail_server.address, recipients, mail)
 
     def _post(self, url: str, value: Mapping[str, object]) -> None:
-        self._http.post(url, json.dumps(value).encode())
+        body = json.dumps(value)
+        self._http.post(url, body.encode())
 
     def _secret(self, name: str) -> str:
-        if value := (self._secret_of(name) or "").strip():
+        value = (self._secret_of(name) or "").strip()
+        if value:
             return value
         raise NotifyError(
             f"the environment variable {name} is not set; set it for the workers",
@@ -366,4 +370,6 @@ def _slack_text(text: str) -> str:
     """Return the text with Slack's three control characters escaped, so that it cannot
     mention anybody.
     """
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    text = text.replace("&", "&amp;")
+    text = text.replace("<", "&lt;")
+    return text.replace(">", "&gt;")

@@ -199,8 +199,8 @@ def _place(frames: Sequence[tuple[str, str, str]]) -> str:
     """Return where a call was stopped: the innermost frame of this package, else of a
     library.
     """
-    path, line, function = next(
-        (frame for frame in frames if "news_assets" in frame[0]),
-        [*frames, ("", "", "")][0],
-    )
-    return f" (in {function}, {Path(path).name}:{line})" if function else ""
+    if not frames:
+        return ""
+    own = [frame for frame in frames if "news_assets" in frame[0]]
+    path, line, function = (own or frames)[0]
+    return f" (in {function}, {Path(path).name}:{line})"

@@ -34,7 +34,7 @@ CONFIRM_PATH: Final = "/subscriptions/confirm"
 END_PATH: Final = "/subscriptions/end"
 _HOURS: Final = CONFIRM_WITHIN.total_seconds() / 3600
 # a header of one line: a program that folds it may cut the address
-POLICY: Final = SMTP.clone(max_line_length=900)
+_POLICY: Final = SMTP.clone(max_line_length=900)
 _SIGNED: Final = {"digest_method": hashlib.sha256}
 
 
@@ -94,17 +94,17 @@ class SubscriberMail:
             raise NotifyError("the subscription has ended", is_transient=False)
         payload = json.loads(message.payload_json)
         ending = self.links.ending(row.subscription_id)
-        mail = EmailMessage(policy=POLICY)
+        subject = subject_of(payload, row.language)
+        mail = EmailMessage(policy=_POLICY)
         mail["To"] = row.email
-        mail["Subject"] = " ".join(subject_of(payload, row.language).split())
+        mail["Subject"] = " ".join(subject.split())
         mail["List-Unsubscribe"] = f"<{ending}>"
         mail["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
-        title = payload["title"]
         if message.topic == CONFIRMATION:
-            text = self._confirmation(row, title)
+            text = self._confirmation(row, payload["title"])
         else:
             text = articles_text(payload["articles"], row.language)
-            text += f"\n\n{footer(title, ending, row.language)}"
+            text += f"\n\n{footer(payload['title'], ending, row.language)}"
         mail.set_content(f"{text}\n")
         return row.email, mail
 

@@ -218,9 +218,10 @@ def vectors_of(
 
 def vectors_file(taxonomy: Taxonomy, model: str, dim: int) -> str:
     """Return the name of the file with the vectors of these themes by this model."""
-    key = json.dumps([model, dim, theme_texts(taxonomy)], ensure_ascii=False)
-    digest = hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
-    return f"{digest[:24]}.npz"
+    values = [model, dim, theme_texts(taxonomy)]
+    key = json.dumps(values, ensure_ascii=False)
+    digest = hashlib.sha256(key.encode("utf-8", "surrogatepass"))
+    return f"{digest.hexdigest()[:24]}.npz"
 
 
 def _stored_vectors(file: Path, codes: tuple[str, ...]) -> ThemeVectors | None:

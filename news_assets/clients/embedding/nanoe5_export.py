@@ -92,15 +92,17 @@ def read_packed(data: bytes) -> _Packed:
     count, _, _, _, _, length = struct.unpack_from("<5iQ", data, at)
     at += 28
     offsets = np.frombuffer(data, "<u4", count + 1, at).tolist()
-    scores = np.frombuffer(data, "<f4", count, at + 4 * (count + 1)).tolist()
-    at += 4 * (2 * count + 1)
-    spans = zip(offsets[:-1], offsets[1:], scores, strict=True)
-    pieces = [
-        (data[at + start : at + end].decode(), score) for start, end, score in spans
-    ]
+    at += 4 * (count + 1)
+    scores = np.frombuffer(data, "<f4", count, at).tolist()
+    at += 4 * count
+    text = data[at : at + length]
     at += length
+    pieces = []
+    for start, end, score in zip(offsets[:-1], offsets[1:], scores, strict=True):
+        pieces.append((text[start:end].decode(), score))
     (replaced,) = struct.unpack_from("<4xI", data, at)
-    return _Packed(pieces, dict(_tensors(data, at + 8 + replaced)))
+    at += 8 + replaced
+    return _Packed(pieces, dict(_tensors(data, at)))
 
 
 def _tensors(data: bytes, at: int) -> Iterator[tuple[str, _Array]]:
@@ -278,10 +280,11 @@ class _Graph:
         onnxruntime packs them, and steps.
         """
         packed = self.tensors[name].reshape(-1, columns // _BLOCK)
-        weights = np.concatenate([packed["pairs"] & 15, packed["pairs"] >> 4], axis=-1)
-        return weights[..., 0::2] | (weights[..., 1::2] << 4), packed["step"].astype(
-            np.float32
-        )
+        low = packed["pairs"] & 15
+        high = packed["pairs"] >> 4
+        weights = np.concatenate([low, high], axis=-1)
+        pairs = weights[..., 0::2] | (weights[..., 1::2] << 4)
+        return pairs, packed["step"].astype(np.float32)
 
     def _stored(self, name: str) -> str:
         return self._weight(name, self.tensors[name])

@@ -20,7 +20,6 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
-from itertools import chain
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -40,16 +39,21 @@ class UnigramTokenizer:
     def __init__(self, facts: Mapping[str, Any], pieces: memoryview) -> None:
         import tokenizers
 
-        count = facts["count"]
-        self._hashes = pieces[: 8 * count].cast("q")
-        self._scores = pieces[8 * count : 16 * count].cast("d")  # by id
+        hashes_end = 8 * facts["count"]
+        scores_end = 16 * facts["count"]
+        ids_end = 20 * facts["count"]
+        self._hashes = pieces[:hashes_end].cast("q")
+        self._scores = pieces[hashes_end:scores_end].cast("d")  # by id
         # by the hashes of their pieces
-        self._ids = pieces[16 * count : 20 * count].cast("i")
-        self._unknown, self._unknown_score = facts["unknown"], facts["unknown_score"]
+        self._ids = pieces[scores_end:ids_end].cast("i")
+        self._unknown = facts["unknown"]
+        self._unknown_score = facts["unknown_score"]
         self._longest = facts["longest"]
-        self._before, self._after = facts["before"], facts["after"]
+        self._before = facts["before"]
+        self._after = facts["after"]
         splitter = tokenizers.Tokenizer.from_str(json.dumps(facts["config"]))
-        self._normalizer, self._splitter = splitter.normalizer, splitter.pre_tokenizer
+        self._normalizer = splitter.normalizer
+        self._splitter = splitter.pre_tokenizer
         self._kept = lru_cache(_KEPT_WORDS)(self._divided)
 
     @classmethod
@@ -77,21 +81,30 @@ class UnigramTokenizer:
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         """Return the ids of the tokens of each text, with the special ones."""
-        return [[*self._before, *self._of_text(text), *self._after] for text in texts]
+        encoded = []
+        for text in texts:
+            ids = self._of_text(text)
+            encoded.append([*self._before, *ids, *self._after])
+        return encoded
 
     def _of_text(self, text: str) -> list[int]:
-        words = self._splitter.pre_tokenize_str(self._normalizer.normalize_str(text))
-        found = (
-            self._kept(word) if len(word) <= _MAX_KEPT_CHARS else self._divided(word)
-            for word, _ in words
-        )
-        return list(chain.from_iterable(found))
+        normalised = self._normalizer.normalize_str(text)
+        ids: list[int] = []
+        for word, _ in self._splitter.pre_tokenize_str(normalised):
+            if len(word) <= _MAX_KEPT_CHARS:
+                ids += self._kept(word)
+            else:
+                ids += self._divided(word)
+        return ids
 
     def _id_of(self, piece: str) -> int | None:
         hashed = _hash(piece)
         at = bisect_left(self._hashes, hashed)
-        is_found = at < len(self._hashes) and self._hashes[at] == hashed
-        return self._ids[at] if is_found else None
+        if at == len(self._hashes):
+            return None
+        if self._hashes[at] != hashed:
+            return None
+        return self._ids[at]
 
     def _divided(self, word: str) -> tuple[int, ...]:
         """Return the ids of the pieces with the greatest sum of scores; a character
@@ -99,11 +112,14 @@ class UnigramTokenizer:
         """
         begins, last = self._best_pieces(word)
         pieces = list[int]()
+        following: int | None = None
         end = len(word)
         while end > 0:
+            piece = last[end]
             # Unknown characters that follow each other are one token.
-            if last[end] != self._unknown or not pieces or pieces[-1] != self._unknown:
-                pieces.append(last[end])
+            if piece != self._unknown or following != self._unknown:
+                pieces.append(piece)
+            following = piece
             end = begins[end]
         return tuple(reversed(pieces))
 
@@ -169,22 +185,23 @@ def _stored(path: Path) -> tuple[dict[str, Any], memoryview] | None:
             begins = file.tell()
         is_of_file = facts.pop("of") == _origin(path)
         pieces = mapped[begins:]
-        return (
-            (facts, pieces)
-            if is_of_file and len(pieces) == 20 * facts["count"]
-            else None
-        )
+        if not is_of_file:
+            return None
+        if len(pieces) != 20 * facts["count"]:
+            return None
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
+    return facts, pieces
 
 
 def _store(path: Path, facts: Mapping[str, Any], pieces: bytes) -> None:
     """Store facts and pieces; a reader finds all of them or none."""
     line = json.dumps({"of": _origin(path), **facts}).encode()
-    padding = -(len(line) + 1) % _ALIGNED
+    padding = b" " * (-(len(line) + 1) % _ALIGNED)
+    content = line + padding + b"\n" + pieces
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
         whole = Path(folder) / "pieces"
-        whole.write_bytes(line + b" " * padding + b"\n" + pieces)
+        whole.write_bytes(content)
         whole.replace(f"{path}{_SUFFIX}")
 
 
@@ -200,25 +217,28 @@ def _is_unigram(config: Mapping[str, Any]) -> bool:
     """Whether a tokenizer's file is one that `UnigramTokenizer` reads as `tokenizers`
     does.
     """
-    model, processor = config["model"], config["post_processor"] or {}
-    return (
-        model.get("type") == "Unigram"
-        and model["unk_id"] is not None
-        and not model.get("byte_fallback")
-        and not config["added_tokens"]
-        and processor.get("type") == "TemplateProcessing"
-    )
+    model = config["model"]
+    processor = config["post_processor"] or {}
+    if model.get("type") != "Unigram":
+        return False
+    if model["unk_id"] is None:
+        return False
+    if model.get("byte_fallback"):
+        return False
+    if config["added_tokens"]:
+        return False
+    return processor.get("type") == "TemplateProcessing"
 
 
 def _special_ids(processor: Mapping[str, Any]) -> tuple[list[int], list[int]]:
     """Return the ids of the special tokens before and after a text."""
-    parts = [part.get("SpecialToken") for part in processor["single"]]
-    ids = [
-        processor["special_tokens"][part["id"]]["ids"] if part else None
-        for part in parts
-    ]
-    text_at = ids.index(None)
-    before, after = ids[:text_at], ids[text_at + 1 :]
-    return list(chain.from_iterable(filter(None, before))), list(
-        chain.from_iterable(filter(None, after))
-    )
+    before: list[int] = []
+    after: list[int] = []
+    ids = before
+    for part in processor["single"]:
+        special = part.get("SpecialToken")
+        if special is None:  # the text
+            ids = after
+        else:
+            ids += processor["special_tokens"][special["id"]]["ids"]
+    return before, after

@@ -76,6 +76,10 @@ class Result:
     body: bytes
 
 
+def _result(custom_id: str, status: int, body: Any) -> Result:
+    return Result(custom_id, status, json.dumps(body).encode())
+
+
 class BatchApi(Protocol):
     """One provider's batches. All calls are made with the client of `model`.
 
@@ -118,12 +122,18 @@ class BatchApi(Protocol):
         ...
 
 
-def lines_of(text: str) -> Iterator[str]:
-    """Yield the lines of a file of JSON lines.
+def _json_lines(text: str) -> Iterator[Any]:
+    """Yield the values of a file of JSON lines.
 
     Not splitlines(): it also splits at separators that JSON may contain.
     """
-    return filter(None, text.split("\n"))
+    for line in text.split("\n"):
+        if line:
+            yield json.loads(line)
+
+
+def _json_line(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False).encode() + b"\n"
 
 
 class AnthropicBatches:
@@ -188,18 +198,21 @@ class AnthropicBatches:
         batch = await model.client.messages.batches.retrieve(batch_id)
         if batch.processing_status != "ended":
             return "running"
-        return "expired" if batch.request_counts.expired else "ended"
+        if batch.request_counts.expired:
+            return "expired"
+        return "ended"
 
     async def results(self, model: Any, batch_id: str) -> list[Result]:
         """Return the results of the requests that were run."""
         results: list[Result] = []
         async for line in await model.client.messages.batches.results(batch_id):
-            if line.result.type == "succeeded":
-                body = line.result.message.model_dump_json().encode()
-                results.append(Result(line.custom_id, 200, body))
-            elif line.result.type == "errored":
-                body = line.result.error.model_dump_json().encode()
-                results.append(Result(line.custom_id, 500, body))
+            found = line.result
+            if found.type == "succeeded":
+                body = found.message.model_dump_json()
+                results.append(Result(line.custom_id, 200, body.encode()))
+            elif found.type == "errored":
+                body = found.error.model_dump_json()
+                results.append(Result(line.custom_id, 500, body.encode()))
         return results
 
 
@@ -280,17 +293,21 @@ class BedrockBatches:
         return str(job["jobArn"])
 
     def _place(self, key: str) -> tuple[str, str]:
-        bucket, _, prefix = self._folder.removeprefix("s3://").partition("/")
+        """Return bucket and prefix of a batch."""
+        path = self._folder.removeprefix("s3://")
+        bucket, _, prefix = path.partition("/")
         return bucket, f"{prefix}/{key}".lstrip("/")
 
     async def find(
         self, model: Any, key: str, since: datetime, count: int
     ) -> str | None:
         """Return the job of this name."""
-        client, name = _client("bedrock"), _job_name(key)
-        found = client.list_model_invocation_jobs(nameContains=name)
-        jobs = found["invocationJobSummaries"]
-        return str(jobs[0]["jobArn"]) if jobs else None
+        found = _client("bedrock").list_model_invocation_jobs(
+            nameContains=_job_name(key)
+        )
+        for job in found["invocationJobSummaries"]:
+            return str(job["jobArn"])
+        return None
 
     async def state(self, model: Any, batch_id: str) -> BatchState:
         """Return the state."""
@@ -329,19 +346,18 @@ def _client(service: str) -> Any:
 
 
 def _bedrock_line(request: Sent) -> bytes:
-    line = {"recordId": request.custom_id, "modelInput": json.loads(request.body)}
-    return json.dumps(line, ensure_ascii=False).encode() + b"\n"
+    body = json.loads(request.body)
+    return _json_line({"recordId": request.custom_id, "modelInput": body})
 
 
 def _bedrock_results(text: str) -> Iterator[Result]:
-    for line in map(json.loads, lines_of(text)):
+    for line in _json_lines(text):
         if "modelOutput" in line:
-            yield Result(
-                line["recordId"], 200, json.dumps(line["modelOutput"]).encode()
-            )
+            yield _result(line["recordId"], 200, line["modelOutput"])
         else:
-            message = {"message": (line.get("error") or {}).get("errorMessage", "")}
-            yield Result(line["recordId"], 500, json.dumps(message).encode())
+            error = line.get("error") or {}
+            message = {"message": error.get("errorMessage", "")}
+            yield _result(line["recordId"], 500, message)
 
 
 class _Raw(io.BytesIO):
@@ -409,33 +425,36 @@ class GeminiBatches:
     async def state(self, model: Any, batch_id: str) -> BatchState:
         """Return the state; a cancelled batch is like an expired one."""
         job = await model.client.aio.batches.get(name=batch_id)
-        return _GEMINI_STATES.get(job.state.value if job.state else "", "running")
+        if not job.state:
+            return "running"
+        return _GEMINI_STATES.get(job.state.value, "running")
 
     async def results(self, model: Any, batch_id: str) -> list[Result]:
         """Return the lines of the file of results; a batch that expired may have none."""
-        job = await model.client.aio.batches.get(name=batch_id)
-        if job.dest is None or job.dest.file_name is None:
+        client = model.client.aio
+        job = await client.batches.get(name=batch_id)
+        if job.dest is None:
             return []
-        content = await model.client.aio.files.download(file=job.dest.file_name)
+        name = job.dest.file_name
+        if name is None:
+            return []
+        content = await client.files.download(file=name)
         return list(_gemini_results(content.decode()))
 
 
 def _gemini_line(request: Sent) -> bytes:
-    line = {"key": request.custom_id, "request": json.loads(request.body)}
-    return json.dumps(line, ensure_ascii=False).encode() + b"\n"
+    body = json.loads(request.body)
+    return _json_line({"key": request.custom_id, "request": body})
 
 
 def _gemini_results(text: str) -> Iterator[Result]:
-    for line in map(json.loads, lines_of(text)):
+    for line in _json_lines(text):
         if "response" in line:
-            yield Result(line["key"], 200, json.dumps(line["response"]).encode())
+            yield _result(line["key"], 200, line["response"])
         else:
             error = line.get("error") or {}
-            yield Result(
-                line["key"],
-                _ERRORS.get(error.get("code", 0), 500),
-                json.dumps({"error": error}).encode(),
-            )
+            status = _ERRORS.get(error.get("code", 0), 500)
+            yield _result(line["key"], status, {"error": error})
 
 
 _ENDPOINT = "/v1/chat/completions"
@@ -509,22 +528,22 @@ class OpenAIBatches:
 
 
 def _openai_line(request: Sent) -> bytes:
-    line = {
-        "custom_id": request.custom_id,
-        "method": "POST",
-        "url": _ENDPOINT,
-        "body": json.loads(request.body),
-    }
-    return json.dumps(line, ensure_ascii=False).encode() + b"\n"
+    return _json_line(
+        {
+            "custom_id": request.custom_id,
+            "method": "POST",
+            "url": _ENDPOINT,
+            "body": json.loads(request.body),
+        }
+    )
 
 
 def _openai_results(text: str) -> Iterator[Result]:
-    for line in map(json.loads, lines_of(text)):
-        if response := line.get("response"):
-            yield Result(
-                line["custom_id"],
-                response["status_code"],
-                json.dumps(response["body"]).encode(),
-            )
-        elif (error := line.get("error") or {}).get("code") not in _NOT_RUN:
-            yield Result(line["custom_id"], 500, json.dumps({"error": error}).encode())
+    for line in _json_lines(text):
+        response = line.get("response")
+        error = line.get("error") or {}
+        if response:
+            status = response["status_code"]
+            yield _result(line["custom_id"], status, response["body"])
+        elif error.get("code") not in _NOT_RUN:
+            yield _result(line["custom_id"], 500, {"error": error})

@@ -169,7 +169,8 @@ _CACHED: Final[dict[str, dict[str, bool]]] = {
 }
 # Key, bill, rights, name of the model: other articles fare no better.
 _FATAL: Final = (401, 402, 403, 404)
-_REJECTED: Final = (400, 413, 422)
+_REJECTED: Final = (400, 422)
+_MAY_PASS: Final = (408, 409, 425)
 _UNSENT: Final = ("pool", "connect")  # phases of a connection before anything is sent
 # systems whose answers a schema can constrain
 _BY_SCHEMA: Final = ("openai", "ollama", "google")
@@ -278,34 +279,30 @@ def answer_of(response: "ModelResponse", elapsed_ms: int) -> ModelAnswer:
 
 
 def _stop_of(response: "ModelResponse") -> Literal["", "cut", "declined"]:
-    if response.finish_reason == "content_filter":  # also where the model refuses
+    reason = response.finish_reason
+    if reason == "content_filter":  # also where the model refuses
         return "declined"
-    return "cut" if response.finish_reason == "length" else ""
+    if reason == "length":
+        return "cut"
+    return ""
 
 
 def failed_call(error: Exception, timeout_s: float) -> ModelCallError:
     """Return what an error of a call means."""
     from pydantic_ai.exceptions import (
-        ModelAPIError,
         ModelConnectionError,
         ModelHTTPError,
         ModelTimeoutError,
-        UnexpectedModelBehavior,
         UserError,
     )
 
     if isinstance(error, ModelHTTPError):
         return _refused_request(error)
-    is_connection = isinstance(error, ModelConnectionError)
     if isinstance(error, ModelConnectionError) and error.phase in _UNSENT:
         return ModelCallError(f"no connection: {error}", "retry")
     if isinstance(error, TimeoutError | ModelTimeoutError):
         return ModelCallError(f"no answer within {timeout_s:g} s", "unanswered")
-    is_redirect = isinstance(error, ModelAPIError) and not is_connection
-    is_page = False
-    if isinstance(error, UnexpectedModelBehavior):
-        is_page = "expected JSON data" in str(error)
-    if is_page or is_redirect:
+    if _is_of_no_model(error):
         return ModelCallError(f"no answer of a model: {error}", "retry")
     if isinstance(error, UserError):
         return ModelCallError(str(error), "fatal")
@@ -315,6 +312,21 @@ def failed_call(error: Exception, timeout_s: float) -> ModelCallError:
             "the response lacks a part that the provider documents", "unanswered"
         )
     return ModelCallError(f"{type(error).__name__}: {error}", "unanswered")
+
+
+def _is_of_no_model(error: Exception) -> bool:
+    """Return whether the response is a page or a redirect."""
+    from pydantic_ai.exceptions import (
+        ModelAPIError,
+        ModelConnectionError,
+        UnexpectedModelBehavior,
+    )
+
+    if isinstance(error, UnexpectedModelBehavior):
+        return "expected JSON data" in str(error)
+    if isinstance(error, ModelConnectionError):
+        return False
+    return isinstance(error, ModelAPIError)
 
 
 def _refused_request(error: Any) -> ModelCallError:
@@ -332,7 +344,8 @@ def _refused_request(error: Any) -> ModelCallError:
     return ModelCallError(reason, kind, wait_s=wait_s, window_tokens=window_tokens)
 
 
-def _kind_of(error: Any, said: str) -> CallFailure:
+def _kind_of(error: Any, explanation: str) -> CallFailure:
+    """Return what a refusal means for other requests, by its status and explanation."""
     from pydantic_ai.exceptions import (
         ModelContextWindowExceededError,
         ModelQuotaExceededError,
@@ -341,42 +354,61 @@ def _kind_of(error: Any, said: str) -> CallFailure:
     status = error.status_code
     if isinstance(error, ModelQuotaExceededError) or status in _FATAL:
         return "fatal"
-    if status == 429 and _QUOTA.search(said):
+    if status == 429 and _QUOTA.search(explanation):
         return "fatal"
-    if status == 413 or isinstance(error, ModelContextWindowExceededError):
+    if isinstance(error, ModelContextWindowExceededError) or status == 413:
         return "too_long"
     if status in _REJECTED:
-        return _kind_of_rejection(said)
+        return _kind_of_rejection(explanation)
     if error.retry_after is not None or status == 429:
         return "rest"
-    return "retry" if status >= 500 or status in (408, 409, 425) else "rejected"
+    if status in _MAY_PASS or status >= 500:
+        return "retry"
+    return "rejected"
 
 
-def _kind_of_rejection(said: str) -> CallFailure:
-    if _OVER_WINDOW.search(said):
+def _kind_of_rejection(explanation: str) -> CallFailure:
+    if _OVER_WINDOW.search(explanation):
         return "too_long"
-    if _QUOTA.search(said) or _OF_ALL_REQUESTS.search(said):
+    if _QUOTA.search(explanation):
         return "fatal"
-    if _DECLINED.search(said):
+    if _OF_ALL_REQUESTS.search(explanation):
+        return "fatal"
+    if _DECLINED.search(explanation):
         return "declined"
-    return "too_long" if _TOO_LONG.search(said) else "rejected"
+    if _TOO_LONG.search(explanation):
+        return "too_long"
+    return "rejected"
 
 
 def _window(message: str) -> int | None:
+    """Return the tokens of the context window that a refusal states."""
     found = _WINDOW.search(_THOUSANDS.sub("", message))
-    return int(found[1] or found[2]) if found else None
+    if found is None:
+        return None
+    return int(found[1] or found[2])
 
 
 def _message(body: object) -> object:
-    if isinstance(body, dict):
-        inner = body.get("error", body)
-        return inner.get("message", inner) if isinstance(inner, dict) else inner
-    return body or "no explanation"
+    """Return the explanation of a refusal."""
+    if not isinstance(body, dict):
+        return body or "no explanation"
+    inner = body.get("error", body)
+    if not isinstance(inner, dict):
+        return inner
+    return inner.get("message", inner)
 
 
 def _codes(body: object) -> str:
-    inner = body.get("error", body) if isinstance(body, dict) else None
+    """Return the codes of a refusal, separated by spaces."""
+    if not isinstance(body, dict):
+        return ""
+    inner = body.get("error", body)
     if not isinstance(inner, dict):
         return ""
-    stated = [inner.get(name) for name in ("type", "code", "status", "param")]
-    return " ".join(str(code) for code in stated if code is not None)
+    codes = []
+    for name in ("type", "code", "status", "param"):
+        code = inner.get(name)
+        if code is not None:
+            codes.append(str(code))
+    return " ".join(codes)

@@ -94,10 +94,10 @@ class ProviderBatches:
         async def make(model: "Model") -> str:
             offline = Offline()
             encoder = self._api.offline(self._open_model(), offline)
-            sent = [
-                Sent(_custom_id(key, r.input_hash), await _body(encoder, offline, r))
-                for r in requests
-            ]
+            sent = []
+            for request in requests:
+                custom_id = _custom_id(key, request.input_hash)
+                sent.append(Sent(custom_id, await _body(encoder, offline, request)))
             return await self._api.make(model, sent, key)
 
         return self._run(make)
@@ -215,20 +215,23 @@ def _is_of_library(error: Exception) -> bool:
 def _status(error: Any) -> int | None:
     """Return the HTTP status of a provider's error, None without a reply."""
     reply = getattr(error, "response", None)
-    in_reply = (
-        reply.get("ResponseMetadata", {}).get("HTTPStatusCode")
-        if isinstance(reply, dict)
-        else None
-    )
-    found = (
-        in_reply or getattr(error, "status_code", None) or getattr(error, "code", None)
-    )
-    return found if isinstance(found, int) else None
+    found = [getattr(error, "status_code", None), getattr(error, "code", None)]
+    if isinstance(reply, dict):  # of botocore
+        metadata = reply.get("ResponseMetadata", {})
+        found.insert(0, metadata.get("HTTPStatusCode"))
+    for status in found:
+        if status:
+            return status if isinstance(status, int) else None
+    return None
 
 
 def _line(error: Exception) -> str:
-    text = " ".join(without_credentials(str(error)).split())[:_MAX_REASON_CHARS]
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+    """Return an error on one line, without credentials."""
+    kind = type(error).__name__
+    text = " ".join(without_credentials(str(error)).split())
+    if not text:
+        return kind
+    return f"{kind}: {text[:_MAX_REASON_CHARS]}"
 
 
 _TIMEOUT_S = 300.0  # an upload of 50 MB over a line of 2 Mbit/s

@@ -62,7 +62,12 @@ def of_partitions(stored: "pl.DataFrame", keys: AgencyDays | None) -> "pl.DataFr
 
 def most_first(counts: Iterable[tuple[str, int]]) -> dict[str, int]:
     """Return counts by value: the most frequent first, then in alphabetical order."""
-    return dict(sorted(counts, key=lambda pair: (-pair[1], pair[0])))
+
+    def order(pair: tuple[str, int]) -> tuple[int, str]:
+        value, count = pair
+        return -count, value
+
+    return dict(sorted(counts, key=order))
 
 
 def time_values(day: str) -> dict[str, str]:
@@ -79,7 +84,8 @@ def time_counts(days: Mapping[str, int]) -> dict[str, dict[str, int]]:
     counts: dict[str, dict[str, int]] = {name: {} for name in TIME_FACETS}
     for day, count in days.items():
         for name, value in time_values(day).items():
-            counts[name][value] = counts[name].get(value, 0) + count
+            of_name = counts[name]
+            of_name[value] = of_name.get(value, 0) + count
     return counts
 
 
@@ -95,17 +101,23 @@ def unit_vectors(vectors: Sequence[Sequence[float] | None]) -> list[Float64s | N
     """
     units: list[Float64s | None] = [None] * len(vectors)
     for positions, rows in _matrices(vectors):
-        highest = np.abs(rows).max(axis=1, keepdims=True)
-        has_direction = np.isfinite(highest) & (highest > 0)
-        # Divided by its highest value first, so that no square overflows or vanishes.
-        scaled = np.divide(rows, highest, out=np.zeros_like(rows), where=has_direction)
-        norms = np.sqrt(np.vecdot(scaled, scaled))[:, None]
-        np.divide(scaled, norms, out=scaled, where=has_direction)
-        usable = has_direction[:, 0].tolist()
+        scaled, has_direction = _scaled(rows)
         for row, position in enumerate(positions):
-            if usable[row]:
+            if has_direction[row]:
                 units[position] = scaled[row]
     return units
+
+
+def _scaled(rows: Float64s) -> tuple[Float64s, list[bool]]:
+    """Return each row scaled to length 1, and whether it has a direction."""
+    highest = np.abs(rows).max(axis=1, keepdims=True)
+    has_direction = np.isfinite(highest) & (highest > 0)
+    # Divided by its highest value first, so that no square overflows or vanishes.
+    scaled = np.zeros_like(rows)
+    np.divide(rows, highest, out=scaled, where=has_direction)
+    norms = np.sqrt(np.vecdot(scaled, scaled))[:, None]
+    np.divide(scaled, norms, out=scaled, where=has_direction)
+    return scaled, has_direction[:, 0].tolist()
 
 
 def _matrices(
@@ -243,8 +255,10 @@ def _folded_bytes(text: str) -> bytes:
 
 
 def _start(word: str) -> bytes:
+    """Return the letters that each form of a word begins with."""
     folded = fold(word)
-    return folded[: max(1, min(_STEM_CHARS, len(folded) - 2))].encode("ascii")
+    count = min(_STEM_CHARS, len(folded) - 2)
+    return folded[: max(1, count)].encode("ascii")
 
 
 def snippet(text: str, spans: Collection[tuple[int, int]]) -> str:
@@ -252,7 +266,10 @@ def snippet(text: str, spans: Collection[tuple[int, int]]) -> str:
     start if there are none.
     """
     start, end = _window(text, list(spans))
-    shown = [span for span in spans if start <= span[0] and span[1] <= end]
+    shown = []
+    for first, last in spans:
+        if start <= first and last <= end:
+            shown.append((first, last))
     before = "… " if start else ""
     after = " …" if end < len(text) else ""
     return f"{before}{_marked(text, start, end, shown)}{after}"
@@ -286,22 +303,29 @@ def _densest(text: str, spans: list[tuple[int, int]]) -> int:
 
 def _next_word(text: str, start: int) -> int:
     space = text.find(" ", start, start + _LEAD_CHARS)
-    return space + 1 if space >= 0 else start
+    if space < 0:
+        return start
+    return space + 1
 
 
 def _last_word(text: str, start: int, end: int) -> int:
-    space = text.rfind(" ", start + _SNIPPET_CHARS // 2, end)
-    return space if space >= 0 else end
+    middle = start + _SNIPPET_CHARS // 2
+    space = text.rfind(" ", middle, end)
+    if space < 0:
+        return end
+    return space
 
 
 def _marked(text: str, start: int, end: int, spans: Iterable[tuple[int, int]]) -> str:
-    pieces, at = [], start
+    pieces = []
+    at = start
     for first, last in spans:
         pieces.append(html.escape(text[at:first]))
         pieces.append(f"<mark>{html.escape(text[first:last])}</mark>")
         at = last
     pieces.append(html.escape(text[at:end]))
-    return " ".join("".join(pieces).split())
+    marked = "".join(pieces)
+    return " ".join(marked.split())
 
 
 Key = TypeVar("Key", bound=Hashable)

@@ -163,7 +163,8 @@ class HttpFetcher:
         """Return one page, after redirects; a 304 is a page with `is_unchanged`. Raises
         FetchError.
         """
-        return self._fetch(self._chain(request, self._closing))
+        chain = self._chain(request, self._closing)
+        return self._fetch(chain)
 
     def fetch_all(
         self, requests: Iterable[PageRequest], begin_within_s: float | None = None
@@ -175,22 +176,19 @@ class HttpFetcher:
         cancels the rest. After `begin_within_s` seconds no request begins, and those
         that wait for a host slot are left out too.
         """
-        by_host: dict[str, list[PageRequest]] = defaultdict(list)
-        for request in requests:
-            by_host[host_of(request.url)].append(request)
-        queues: dict[str, list[PageRequest]] = defaultdict(list)
-        for host, request in alternating(by_host, takes_a_break):
-            vendor = request.access.vendor
-            name = vendor_slot(vendor, host) if vendor else host
-            queues[name].append(request)
+        queues = _queues_of(requests)
         if not queues:
             return
         tries = QuickTries(self._retry_pauses_s, self._total_s)
-        run, repeat_s = partial(self._try, tries), partial(self._pause_s, tries)
-        workers = self._max_workers
-        for request, (result, _) in run_by_host(
-            queues, run, self._wait_s, workers, repeat_s, begin_within_s
-        ):
+        results = run_by_host(
+            queues,
+            partial(self._try, tries),
+            self._wait_s,
+            self._max_workers,
+            partial(self._pause_s, tries),
+            begin_within_s,
+        )
+        for request, (result, _) in results:
             if result is not None:
                 yield request, result
 
@@ -205,12 +203,15 @@ class HttpFetcher:
     def _try(
         self, tries: QuickTries, request: PageRequest, stopping: threading.Event
     ) -> _Tried:
-        chain = self._chain(request, stopping, tries.spent_s(host_of(request.url)))
+        spent_s = tries.spent_s(host_of(request.url))
+        chain = self._chain(request, stopping, spent_s)
         try:
-            return _Tried(self._fetch(chain), chain.elapsed_s)
+            page = self._fetch(chain)
         except FetchError as error:
-            is_stopped = isinstance(error.__cause__, StoppedError)
-            return _Tried(None if is_stopped else error, chain.elapsed_s)
+            if isinstance(error.__cause__, StoppedError):
+                return _Tried(None, chain.elapsed_s)
+            return _Tried(error, chain.elapsed_s)
+        return _Tried(page, chain.elapsed_s)
 
     def _pause_s(
         self, tries: QuickTries, request: PageRequest, tried: _Tried
@@ -252,10 +253,7 @@ class HttpFetcher:
         for _ in range(MAX_REDIRECTS + 1):
             chain.check_url(url)
             if not chain.is_robots:
-                self._politeness.set_delay(url.host, request.access.delay_s)
-                crawl_delay_s = self._robots.check(url, request)
-                if crawl_delay_s is not None:
-                    self._politeness.set_crawl_delay(url.host, crawl_delay_s)
+                self._obey_pauses(url, request)
             hop = self._send(url, chain)
             if hop.location is None:
                 return self._page_of(hop, chain)
@@ -263,6 +261,13 @@ class HttpFetcher:
         raise FetchError(
             request.url, f"more than {MAX_REDIRECTS} redirects", status=hop.status
         )
+
+    def _obey_pauses(self, url: httpx.URL, request: PageRequest) -> None:
+        """Set the host's pauses. Raises FetchError where robots.txt forbids the URL."""
+        self._politeness.set_delay(url.host, request.access.delay_s)
+        crawl_delay_s = self._robots.check(url, request)
+        if crawl_delay_s is not None:
+            self._politeness.set_crawl_delay(url.host, crawl_delay_s)
 
     def _send(self, url: httpx.URL, chain: RedirectChain) -> Hop:
         """Send one request in a host slot and read its response; a chain that was begun
@@ -340,7 +345,8 @@ class HttpFetcher:
         return headers
 
     def _proxy_of(self, url: str) -> Proxy:
-        return Proxy(url, self._logins.header_for(httpx.URL(url)))
+        authorization = self._logins.header_for(httpx.URL(url))
+        return Proxy(url, authorization)
 
     def _note_times(self, response: httpx.Response, slot: HostSlot) -> float | None:
         """Note the response's time and Retry-After in the slot; return the Retry-After
@@ -396,9 +402,25 @@ class HttpFetcher:
         chain = RedirectChain(request, total_s, self._closing, is_robots=True)
         body = self._fetch(chain).body
         if len(body) > MAX_ROBOTS_BYTES:
-            ends = [body.rfind(end, 0, MAX_ROBOTS_BYTES) for end in (b"\n", b"\r")]
-            body = body[: max(ends) + 1]
+            last_end = max(
+                body.rfind(b"\n", 0, MAX_ROBOTS_BYTES),
+                body.rfind(b"\r", 0, MAX_ROBOTS_BYTES),
+            )
+            body = body[: last_end + 1]
         return body.decode("utf-8", "replace")
+
+
+def _queues_of(requests: Iterable[PageRequest]) -> dict[str, list[PageRequest]]:
+    """Return the requests by host, or by the slot of their vendor."""
+    by_host: dict[str, list[PageRequest]] = defaultdict(list)
+    for request in requests:
+        by_host[host_of(request.url)].append(request)
+    queues: dict[str, list[PageRequest]] = defaultdict(list)
+    for host, request in alternating(by_host, takes_a_break):
+        vendor = request.access.vendor
+        name = vendor_slot(vendor, host) if vendor else host
+        queues[name].append(request)
+    return queues
 
 
 def _carries_token(chain: RedirectChain) -> bool:
@@ -432,6 +454,8 @@ def _is_page(hop: Hop, request: PageRequest, confirmed: Validators) -> bool:
 
 def _is_kept_refusal(request: PageRequest, status: int) -> bool:
     """Return whether a refusal is a page, because the source says something by it."""
-    if not request.keeps_refusals or status in TRANSIENT_STATUSES:
+    if not request.keeps_refusals:
+        return False
+    if status in TRANSIENT_STATUSES:
         return False
     return 400 <= status < 500

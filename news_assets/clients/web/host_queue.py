@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 import httpx
@@ -59,37 +60,16 @@ def run_by_host(
         begin_within_s: After these seconds no further job starts, not even one that
             waits to be repeated.
     """
-    stopping = threading.Event()
     hosts = _HostQueue(jobs)
     workers = max(1, min(max_workers, len(jobs)))
-    done: queue.Queue[tuple[_Job, _Result] | None] = queue.Queue(maxsize=workers)
-
-    def put(item: tuple[_Job, _Result] | None, *, is_final: bool = True) -> None:
-        if is_final and not stopping.is_set():
-            done.put(item)
-
-    def work() -> None:
-        try:
-            while (taken := hosts.take()) is not None:
-                host, job = taken
-                pause_s: float | None = None
-                try:
-                    result = run(job, hosts.is_stopped)
-                    pause_s = repeat_s(job, result)
-                    put((job, result), is_final=pause_s is None)
-                finally:
-                    again = None if pause_s is None else (job, pause_s)
-                    hosts.release(host, wait_s, again)
-        finally:
-            put(None)
-
     pool = ThreadPoolExecutor(workers, thread_name_prefix="fetch")
+    work = _Work(hosts, run, wait_s, repeat_s, queue.Queue(maxsize=workers))
     try:
         with hosts.stopped_after(begin_within_s):
-            futures = [pool.submit(work) for _ in range(workers)]
+            futures = [pool.submit(work.until_stopped) for _ in range(workers)]
             running = workers
             while running:
-                item = done.get()
+                item = work.done.get()
                 if item is None:
                     running -= 1
                 else:
@@ -97,9 +77,52 @@ def run_by_host(
         for future in futures:
             future.result()
     finally:
-        stopping.set()
-        _drain(done)  # each worker blocks on at most one item, which then fits
+        work.is_cancelled.set()
+        work.drop_results()  # each worker blocks on at most one item, which then fits
         pool.shutdown(wait=False)
+
+
+@dataclass(slots=True)
+class _Work(Generic[_Job, _Result]):
+    """What the threads of `run_by_host` do; `done` gets each result, and None at the
+    end of each thread.
+    """
+
+    hosts: "_HostQueue[_Job]"
+    run: Callable[[_Job, threading.Event], _Result]
+    wait_s: Callable[[str, _Job], float]
+    repeat_s: Callable[[_Job, _Result], float | None]
+    done: queue.Queue[tuple[_Job, _Result] | None]
+    is_cancelled: threading.Event = field(default_factory=threading.Event)
+
+    def until_stopped(self) -> None:
+        """Run jobs until none is left."""
+        try:
+            while (taken := self.hosts.take()) is not None:
+                self._run_job(*taken)
+        finally:
+            self._put(None)
+
+    def _run_job(self, host: str, job: _Job) -> None:
+        again: tuple[_Job, float] | None = None
+        try:
+            result = self.run(job, self.hosts.is_stopped)
+            pause_s = self.repeat_s(job, result)
+            if pause_s is None:
+                self._put((job, result))
+            else:
+                again = job, pause_s
+        finally:
+            self.hosts.release(host, self.wait_s, again)
+
+    def _put(self, item: tuple[_Job, _Result] | None) -> None:
+        if not self.is_cancelled.is_set():
+            self.done.put(item)
+
+    def drop_results(self) -> None:
+        """Remove the results that nobody reads any more."""
+        while not self.done.empty():
+            self.done.get_nowait()
 
 
 def alternating(
@@ -123,17 +146,16 @@ def alternating(
             hosts.append((host, waiting))
 
 
-def _drain(done: "queue.Queue[tuple[_Job, _Result] | None]") -> None:
-    while not done.empty():
-        done.get_nowait()
-
-
 class _HostQueue(Generic[_Job]):
     """Hosts with their jobs, ordered by due time, then by the number of jobs that wait."""
 
     def __init__(self, jobs: Mapping[str, Sequence[_Job]]) -> None:
-        self._jobs = {host: deque(of_host) for host, of_host in jobs.items() if of_host}
-        self._due = [(0.0, -len(of_host), host) for host, of_host in self._jobs.items()]
+        self._jobs: dict[str, deque[_Job]] = {}
+        self._due: list[tuple[float, int, str]] = []
+        for host, of_host in jobs.items():
+            if of_host:
+                self._jobs[host] = deque(of_host)
+                self._due.append((0.0, -len(of_host), host))
         heapq.heapify(self._due)
         self._taken = 0
         self.is_stopped = threading.Event()
@@ -144,14 +166,25 @@ class _HostQueue(Generic[_Job]):
         are left or after `stop`.
         """
         with self._changed:
-            while self._due or (self._taken and not self.is_stopped.is_set()):
-                left_s = self._due[0][0] - time.monotonic() if self._due else None
-                if left_s is not None and left_s <= 0:
-                    host = heapq.heappop(self._due)[2]
-                    self._taken += 1
-                    return host, self._jobs[host].popleft()
-                self._changed.wait(left_s)
+            while self._may_come():
+                wait_s = None
+                if self._due:
+                    due_at, _, host = self._due[0]
+                    wait_s = due_at - time.monotonic()
+                    if wait_s <= 0:
+                        heapq.heappop(self._due)
+                        self._taken += 1
+                        return host, self._jobs[host].popleft()
+                self._changed.wait(wait_s)
             return None
+
+    def _may_come(self) -> bool:
+        """Return whether a job waits, or may after one that runs."""
+        if self._due:
+            return True
+        if self.is_stopped.is_set():
+            return False
+        return self._taken > 0
 
     def release(
         self,
@@ -242,11 +275,11 @@ class QuickTries:
                 self._tried.pop(host, None)
                 return None
             tried = self._tried.get(host, 0)
-            if (
-                not request.retries_connection
-                or tried == len(self._pauses_s)
-                or spent_s >= self._total_s
-            ):
+            if not request.retries_connection:
                 return None
-            self._tried[host], self._spent_s[host] = tried + 1, spent_s
-        return self._pauses_s[tried] * random.uniform(1 - _JITTER, 1 + _JITTER)
+            if tried == len(self._pauses_s) or spent_s >= self._total_s:
+                return None
+            self._tried[host] = tried + 1
+            self._spent_s[host] = spent_s
+        jitter = random.uniform(1 - _JITTER, 1 + _JITTER)
+        return self._pauses_s[tried] * jitter

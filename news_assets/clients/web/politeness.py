@@ -53,7 +53,10 @@ def vendor_slot(vendor: VendorLimits, host: str) -> str:
 
 def takes_a_break(request: PageRequest) -> bool:
     """Return whether the vendor's slot pauses before it goes on to another host."""
-    return request.access.vendor is not None and request.access.vendor.break_s > 0
+    vendor = request.access.vendor
+    if vendor is None:
+        return False
+    return vendor.break_s > 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,21 +70,22 @@ class _Times:
     retry_at: float = 0.0
     served: str = ""
 
-    def pause_left(self, pause_s: float, now: float) -> float:
-        """Return the seconds left of the pause; none if the clock was set back behind
-        the last response.
+    def remaining_pause_s(self, pause_s: float, now: float) -> float:
+        """Return the seconds until the pause ends; none if the clock was set back
+        behind the last response.
         """
-        return (
-            0.0
-            if self.responded_at > now
-            else self.responded_at + max(self.pause_s, pause_s) - now
-        )
+        if self.responded_at > now:
+            return 0.0
+        ends_at = self.responded_at + max(self.pause_s, pause_s)
+        return ends_at - now
 
-    def retry_left(self, now: float) -> float:
-        """Return the seconds left of the host's Retry-After; none if the clock was set
-        back.
+    def remaining_retry_s(self, now: float) -> float:
+        """Return the seconds until the host's Retry-After ends; none if the clock was
+        set back.
         """
-        return 0.0 if self.responded_at > now else self.retry_at - now
+        if self.responded_at > now:
+            return 0.0
+        return self.retry_at - now
 
 
 @dataclass(slots=True)
@@ -177,31 +181,31 @@ class Politeness:
         knows.
         """
         entry, now = self._host(host), self._clock()
-        retry = entry.times.retry_left(now)
-        if retry > HOST_WAIT_IN_RUN.longest_s:  # `slot` raises at once
-            retry = 0.0
-        return max(0.0, entry.pause_left(served, now), retry)
+        retry_s = entry.times.remaining_retry_s(now)
+        if retry_s > HOST_WAIT_IN_RUN.longest_s:  # `slot` raises at once
+            retry_s = 0.0
+        return max(0.0, entry.remaining_pause_s(served, now), retry_s)
 
     def set_crawl_delay(self, host: str, crawl_delay_s: float) -> None:
         """Use a host's Crawl-delay where it is longer than the configured pauses, up to
         _MAX_CRAWL_DELAY_S.
         """
-        self._host(host).crawl_delay_s = min(crawl_delay_s, _MAX_CRAWL_DELAY_S)
+        entry = self._host(host)
+        entry.crawl_delay_s = min(crawl_delay_s, _MAX_CRAWL_DELAY_S)
 
     def set_delay(self, host: str, delay_s: float, break_s: float = 0.0) -> None:
         """Raise the pause of a host or a vendor's slot to `delay_s`, in a slot to
         `break_s` before another host.
         """
         entry = self._host(host)
-        entry.delay_s, entry.break_s = (
-            max(entry.delay_s, delay_s),
-            max(entry.break_s, break_s),
-        )
+        entry.delay_s = max(entry.delay_s, delay_s)
+        entry.break_s = max(entry.break_s, break_s)
 
     def _host(self, host: str) -> "_Host":
         if host not in self._hosts:
-            name = hashlib.sha256(host.encode()).hexdigest()[:24]
-            self._hosts.setdefault(host, _Host(self._folder / name, self._delay_s))
+            digest = hashlib.sha256(host.encode())
+            path = self._folder / digest.hexdigest()[:24]
+            self._hosts.setdefault(host, _Host(path, self._delay_s))
         return self._hosts[host]
 
     def _wait(self, entry: "_Host", stopping: threading.Event, served: str) -> None:
@@ -210,12 +214,13 @@ class Politeness:
             self._lock_file(entry, stopping)
             entry.times = entry.read_times()
             now = self._clock()
-            wait_s = max(entry.pause_left(served, now), entry.times.retry_left(now))
+            retry_s = entry.times.remaining_retry_s(now)
+            wait_s = max(entry.remaining_pause_s(served, now), retry_s)
             if wait_s <= 0:
                 return
             entry.file_lock.release()
-            if entry.times.retry_left(now) > HOST_WAIT_IN_RUN.longest_s:
-                raise RetryAfterError(entry.times.retry_left(now))
+            if retry_s > HOST_WAIT_IN_RUN.longest_s:
+                raise RetryAfterError(retry_s)
             stopping.wait(wait_s)
         raise StoppedError
 
@@ -238,15 +243,12 @@ class Politeness:
         # would bring two requests closer together at the server than the pause.
         now = self._clock()
         responded_at = slot.responded_at or now
-        retry_after_s = min(slot.retry_after_s, HOST_WAIT.longest_s)
-        entry.times = _Times(
-            responded_at,
-            entry.pause_s,
-            now + retry_after_s if retry_after_s else 0.0,
-            served,
-        )
+        retry_at = 0.0
+        if slot.retry_after_s:
+            retry_at = now + min(slot.retry_after_s, HOST_WAIT.longest_s)
+        entry.times = _Times(responded_at, entry.pause_s, retry_at, served)
         entry.times_file.write_text(
-            f"{responded_at} {entry.times.pause_s} {entry.times.retry_at} {served}"
+            f"{responded_at} {entry.pause_s} {retry_at} {served}"
         )
 
 
@@ -261,35 +263,33 @@ class _Host:
         self.times_file = path.with_suffix(".times")
         self.request_file = path.with_suffix(_REQUEST)
         self.times = _Times()
-        self.delay_s, self.crawl_delay_s, self.break_s = delay_s, 0.0, 0.0
+        self.delay_s = delay_s
+        self.crawl_delay_s = 0.0
+        self.break_s = 0.0
 
     @property
     def pause_s(self) -> float:
         """The pause between two requests."""
         return max(self.delay_s, self.crawl_delay_s)
 
-    def pause_left(self, served: str, now: float) -> float:
-        """Return the seconds left of the pause before a request for the host `served`."""
-        is_break = self.times.served != served
-        return self.times.pause_left(
-            max(self.pause_s, self.break_s if is_break else 0.0), now
-        )
+    def remaining_pause_s(self, served: str, now: float) -> float:
+        """Return the seconds until a request for the host `served` may be sent."""
+        pause_s = self.pause_s
+        if self.times.served != served:
+            pause_s = max(pause_s, self.break_s)
+        return self.times.remaining_pause_s(pause_s, now)
 
     def read_times(self) -> _Times:
         """Read the file of times; a missing, torn or impossible one counts as no
         earlier request.
         """
         try:
-            responded_at, pause_s, retry_at, *served = (
-                self.times_file.read_text().split()
-            )
-            times = _Times(
-                float(responded_at), float(pause_s), float(retry_at), "".join(served)
-            )
+            numbers = self.times_file.read_text().split()
+            responded_at, pause_s, retry_at = map(float, numbers[:3])
         except (FileNotFoundError, ValueError):
             return _Times()
-        is_possible = (
-            times.pause_s <= _MAX_PAUSE_S
-            and times.retry_at - times.responded_at <= 2 * HOST_WAIT.longest_s
-        )
-        return times if is_possible else _Times()
+        if pause_s > _MAX_PAUSE_S:
+            return _Times()
+        if retry_at - responded_at > 2 * HOST_WAIT.longest_s:
+            return _Times()
+        return _Times(responded_at, pause_s, retry_at, "".join(numbers[3:]))

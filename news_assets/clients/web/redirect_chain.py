@@ -31,7 +31,8 @@ class Logins:
 
     def __init__(self, addresses: Iterable[str] = ()) -> None:
         self._headers = {}
-        for url in map(httpx.URL, addresses):
+        for address in addresses:
+            url = httpx.URL(address)
             self._headers[origin_of(url)] = _authorization(url)
 
     def header_for(self, url: httpx.URL) -> str | None:
@@ -63,8 +64,9 @@ class Tokens:
         token = self._token(url, request)
         if token is None:
             return None
-        is_standard = access.token_header.lower() == "authorization"
-        return access.token_header, f"Bearer {token}" if is_standard else token
+        if access.token_header.lower() == "authorization":
+            token = f"Bearer {token}"
+        return access.token_header, token
 
     def target_of(self, url: httpx.URL, request: PageRequest) -> bytes | None:
         """Return path and query of a URL with the token as a parameter; None if none is
@@ -80,7 +82,9 @@ class Tokens:
         if not param:
             return None
         token = self._token(url, request)
-        return None if token is None else url.copy_set_param(param, token).raw_path
+        if token is None:
+            return None
+        return url.copy_set_param(param, token).raw_path
 
     def _token(self, url: httpx.URL, request: PageRequest) -> str | None:
         access = request.access
@@ -105,7 +109,9 @@ def origin_of(url: httpx.URL) -> str:
 def without_login(url: str) -> str:
     """Return a URL without user and password, else as written."""
     parsed = httpx.URL(url)
-    return str(parsed.copy_with(userinfo=b"")) if parsed.userinfo else url
+    if not parsed.userinfo:
+        return url
+    return str(parsed.copy_with(userinfo=b""))
 
 
 def _authorization(url: httpx.URL) -> str:
@@ -136,11 +142,13 @@ class Hop:
     @property
     def location(self) -> str | None:
         """The redirect's target as the server wrote it; None if this is no redirect."""
-        return (
-            self.response.headers["location"]
-            if self.response.has_redirect_location
-            else None
-        )
+        if not self.response.has_redirect_location:
+            return None
+        return self.response.headers["location"]
+
+
+def _visit(url: httpx.URL, request: httpx.Request) -> tuple[str, str]:
+    return str(url), request.headers.get("cookie", "")
 
 
 @dataclass(slots=True)
@@ -180,14 +188,16 @@ class RedirectChain:
         Raises:
             FetchError: It is not an address, or was visited with the same cookies.
         """
-        self.cookies = self.cookies or httpx.Cookies()
-        self.visited.add((str(hop.url), hop.response.request.headers.get("cookie", "")))
+        if self.cookies is None:
+            self.cookies = httpx.Cookies()
+        self.visited.add(_visit(hop.url, hop.response.request))
         self.cookies.extract_cookies(hop.response)
         url = self._target(hop)
-        self.is_at_origin = self.is_at_origin and origin_of(url) == origin_of(hop.url)
+        if origin_of(url) != origin_of(hop.url):
+            self.is_at_origin = False
         following = httpx.Request("GET", url)
         self.cookies.set_cookie_header(following)
-        if (str(url), following.headers.get("cookie", "")) in self.visited:
+        if _visit(url, following) in self.visited:
             raise FetchError(
                 self.request.url, f"redirect loop at {url}", status=hop.status
             )

@@ -56,7 +56,9 @@ def content_type_of(headers: httpx.Headers) -> str:
 def content_length_of(headers: httpx.Headers) -> int | None:
     """Return the Content-Length in bytes; None if it is missing or invalid."""
     value = headers.get("content-length", "").strip()
-    return int(value) if _SIZE.fullmatch(value) else None
+    if not _SIZE.fullmatch(value):
+        return None
+    return int(value)
 
 
 def charset_of(content_type: str) -> str | None:
@@ -66,7 +68,9 @@ def charset_of(content_type: str) -> str | None:
     `charset*` with 5,000 digits.
     """
     match = _CHARSET.search(content_type)
-    return match[1].lower() if match else None
+    if match is None:
+        return None
+    return match[1].lower()
 
 
 def retry_after_s(headers: httpx.Headers, now: datetime) -> float | None:
@@ -77,21 +81,26 @@ def retry_after_s(headers: httpx.Headers, now: datetime) -> float | None:
     with the response's Date header if there is one.
     """
     value = headers.get("retry-after", "").strip()
-    found = _seconds_until(value, headers, now)
     if _SECONDS.fullmatch(value):
-        found = float(value)
-    return None if found is None else min(found, LONGEST_PAUSE_S)
+        return min(float(value), LONGEST_PAUSE_S)
+    found = _seconds_until(value, headers, now)
+    if found is None:
+        return None
+    return min(found, LONGEST_PAUSE_S)
 
 
 def max_age_s(headers: httpx.Headers, now: datetime) -> float | None:
     """Return for how many seconds the response stays fresh (Cache-Control before
     Expires); None if not stated.
     """
-    if match := _MAX_AGE.search(headers.get("cache-control", "")):
-        age = headers.get("age", "").strip()
-        past_s = float(age) if _SECONDS.fullmatch(age) else 0.0
-        return max(0.0, float(match[1]) - past_s)
-    return _seconds_until(headers.get("expires", ""), headers, now)
+    match = _MAX_AGE.search(headers.get("cache-control", ""))
+    if match is None:
+        return _seconds_until(headers.get("expires", ""), headers, now)
+    fresh_s = float(match[1])
+    age = headers.get("age", "").strip()
+    if _SECONDS.fullmatch(age):
+        fresh_s -= float(age)
+    return max(0.0, fresh_s)
 
 
 def validators_of(
@@ -223,7 +232,8 @@ class _Inflater:
     """
 
     def __init__(self, url: str, status: int, wbits: int) -> None:
-        self._url, self._status = url, status
+        self._url = url
+        self._status = status
         self._wbits = wbits
         self._zlib = zlib.decompressobj(wbits)
         self._is_started = False
@@ -327,7 +337,6 @@ _STATUS_REASONS = {
     401: "login required",
     403: "forbidden",
     404: "not found",
-    410: "gone",
     429: "too many requests",
     451: "unavailable for legal reasons",
 }
@@ -366,14 +375,15 @@ def fetch_error_of(url: str, error: Exception) -> FetchError:
         found = _error_of_cause(url, cause)
         if found is not None:
             return found
-    reason, weight, is_transient = REASONS[
-        next(cls for cls in type(error).__mro__ if cls in REASONS)
-    ]
+    nearest = next(cls for cls in type(error).__mro__ if cls in REASONS)
+    reason, weight, is_transient = REASONS[nearest]
     detail = _detail(error, causes)
+    if detail:
+        reason = f"{reason}: {detail}"
     is_tls = any(isinstance(cause, ssl.SSLError) for cause in causes)
     return FetchError(
         url,
-        f"{reason}: {detail}" if detail else reason,
+        reason,
         weight=weight,
         is_transient=is_transient,
         is_connection=isinstance(error, _CONNECTION_ERRORS) and not is_tls,
@@ -407,15 +417,28 @@ def status_error_of(
         return FetchError(
             url, f"blocked: {bot_wall}", status=status, retry_after_s=retry_after_s
         )
-    is_soft = status in _SOFT_STATUSES or status >= 500 or 300 <= status < 400
-    reason = _STATUS_REASONS.get(status, "server error" if status >= 500 else "refused")
     return FetchError(
         url,
-        reason if status == 410 else f"{reason} ({status})",
+        _reason_of_status(status),
         status=status,
         retry_after_s=retry_after_s,
-        weight=_SOFT if is_soft else _HARD,
+        weight=_weight_of_status(status),
     )
+
+
+def _reason_of_status(status: int) -> str:
+    if status == 410:
+        return "gone"
+    usual = "server error" if status >= 500 else "refused"
+    return f"{_STATUS_REASONS.get(status, usual)} ({status})"
+
+
+def _weight_of_status(status: int) -> float:
+    if status in _SOFT_STATUSES:
+        return _SOFT
+    if 400 <= status < 500 or status < 300:
+        return _HARD
+    return _SOFT
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
@@ -432,9 +455,11 @@ def _detail(error: Exception, causes: tuple[BaseException, ...]) -> str:
         if isinstance(cause, ssl.SSLCertVerificationError):
             return f"TLS: {cause.verify_message}"
         if isinstance(cause, ssl.SSLError):
-            return f"TLS: {(cause.reason or str(cause)).replace('_', ' ').lower()}"
+            reason = cause.reason or str(cause)
+            return f"TLS: {reason.replace('_', ' ').lower()}"
         if isinstance(cause, OSError) and cause.strerror:
             return cause.strerror.lower()
     if isinstance(error, httpx.TimeoutException):
         return ""
-    return " ".join(str(error).split())[:200]
+    message = " ".join(str(error).split())
+    return message[:200]

@@ -84,7 +84,8 @@ class Robots:
     def forget_failure(self, url: str, access: Access) -> None:
         """Fetch the robots.txt of this URL's origin again, if it could not be fetched."""
         key = origin_of(httpx.URL(url)), access.proxy
-        if (cached := self._cache.get(key)) and isinstance(cached.rules, FetchError):
+        cached = self._cache.get(key)
+        if cached is not None and isinstance(cached.rules, FetchError):
             self._cache.pop(key, None)
 
     def _rules_of(self, url: httpx.URL, access: Access) -> Protego | FetchError:
@@ -100,11 +101,13 @@ class Robots:
 
     def _read(self, url: str, access: Access) -> _Cached:
         """Return the rules that a process of this machine has stored, else fetch them."""
-        file = self._folder / f"{hashlib.sha256(url.encode()).hexdigest()[:24]}.robots"
+        digest = hashlib.sha256(url.encode())
+        file = self._folder / f"{digest.hexdigest()[:24]}.robots"
         with suppress(OSError, UnicodeError):
             age_s = time.time() - file.stat().st_mtime
             if 0 <= age_s < _CACHE_S:
-                return self._cached(file.read_bytes().decode("utf-8"), _CACHE_S - age_s)
+                text = file.read_bytes().decode("utf-8")
+                return self._cached(text, _CACHE_S - age_s)
         try:
             text = self._fetch_text(url, access)
         except FetchError as error:
@@ -114,10 +117,10 @@ class Robots:
         _store(file, text.encode("utf-8"))
         return self._cached(text, _CACHE_S)
 
-    def _cached(self, text: str, left_s: float) -> _Cached:
-        return _Cached(
-            time.monotonic() + left_s, Protego.parse(prepared(text, self._token))
-        )
+    def _cached(self, text: str, valid_s: float) -> _Cached:
+        expires_at = time.monotonic() + valid_s
+        rules = Protego.parse(for_protego(text, self._token))
+        return _Cached(expires_at, rules)
 
 
 def product_token(user_agent: str) -> str:
@@ -127,10 +130,12 @@ def product_token(user_agent: str) -> str:
     first.
     """
     match = _TOKEN.match(user_agent)
-    return match[1] if match else user_agent
+    if match is None:
+        return user_agent
+    return match[1]
 
 
-def prepared(text: str, token: str) -> str:
+def for_protego(text: str, token: str) -> str:
     """Return a robots.txt for Protego with the lines and user agents that RFC 9309 sees
     in it.
 
@@ -141,11 +146,15 @@ def prepared(text: str, token: str) -> str:
     """
 
     def user_agent(match: re.Match[str]) -> str:
-        is_known = match[1] == "*" or match[1].lower() == token.lower()
-        return f"User-agent: {match[1] if is_known else _OTHERS}"
+        name = match[1]
+        if name != "*" and name.lower() != token.lower():
+            name = _OTHERS
+        return f"User-agent: {name}"
 
-    lines = _NO_LINE_END.sub(" ", _LINE_END.sub("\n", text.removeprefix("\ufeff")))
-    return _USER_AGENT.sub(user_agent, lines)
+    text = text.removeprefix("\ufeff")
+    text = _LINE_END.sub("\n", text)
+    text = _NO_LINE_END.sub(" ", text)
+    return _USER_AGENT.sub(user_agent, text)
 
 
 def _store(file: Path, content: bytes) -> None:
@@ -165,9 +174,11 @@ def _means_no_rules(error: FetchError) -> bool:
     """Return whether everything is allowed: 4xx except 429, and redirects that end
     nowhere (section 2.3.1).
     """
-    return (
-        error.status is not None and 300 <= error.status < 500 and error.status != 429
-    )
+    if error.status is None:
+        return False
+    if error.status == 429:
+        return False
+    return 300 <= error.status < 500
 
 
 def _as_transient(url: str, failure: FetchError) -> FetchError:

@@ -107,11 +107,11 @@ class AddressPolicy:
     def is_allowed(self, host: str, address: str) -> bool:
         """Return whether `address`, which `host` resolved to, may be connected to."""
         ip = _embedded(ipaddress.ip_address(address))
-        return (
-            is_public(ip)
-            or _normalised(host) in self._hosts
-            or any(ip in block for block in self._blocks)
-        )
+        if is_public(ip):
+            return True
+        if _normalised(host) in self._hosts:
+            return True
+        return any(ip in block for block in self._blocks)
 
     def is_allowed_unresolved(self, host: str) -> bool:
         """Return whether a host may be requested through a proxy, which resolves it.
@@ -123,7 +123,11 @@ class AddressPolicy:
         if literal is not None:
             return self.is_allowed(host, literal)
         name = _normalised(host)
-        return name in self._hosts or ("." in name and not _LOCAL_NAMES.fullmatch(name))
+        if name in self._hosts:
+            return True
+        if "." not in name:
+            return False
+        return _LOCAL_NAMES.fullmatch(name) is None
 
 
 def _literal_of(host: str) -> str | None:
@@ -131,9 +135,11 @@ def _literal_of(host: str) -> str | None:
     None for a name.
     """
     try:
-        return str(socket.getaddrinfo(host, None, flags=socket.AI_NUMERICHOST)[0][4][0])
+        found = socket.getaddrinfo(host, None, flags=socket.AI_NUMERICHOST)
     except (OSError, UnicodeError):
         return None
+    _, _, _, _, address = found[0]
+    return str(address[0])
 
 
 def is_public(address: IPv4Address | IPv6Address) -> bool:
@@ -148,7 +154,9 @@ def is_public(address: IPv4Address | IPv6Address) -> bool:
         return False
     if isinstance(ip, IPv4Address):
         return not any(ip in block for block in _ALSO_REFUSED_V4)
-    return ip in _GLOBAL_UNICAST and not any(ip in block for block in _ALSO_REFUSED_V6)
+    if ip not in _GLOBAL_UNICAST:
+        return False
+    return not any(ip in block for block in _ALSO_REFUSED_V6)
 
 
 def _embedded(ip: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
@@ -215,14 +223,19 @@ def deadline(seconds: float) -> Iterator[None]:
         _DEADLINE.reset(token)
 
 
-def _time_left(timeout: float | None) -> float | None:
+def _remaining_s(timeout: float | None) -> float | None:
+    """Return the time limit of one step: until the deadline, at most `timeout`. Raises
+    DeadlineError.
+    """
     at = _DEADLINE.get()
     if at is None:
         return timeout
     remaining_s = at - time.monotonic()
     if remaining_s <= 0:
         raise DeadlineError("out of time")
-    return remaining_s if timeout is None else min(remaining_s, timeout)
+    if timeout is None:
+        return remaining_s
+    return min(remaining_s, timeout)
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,10 +300,12 @@ class GuardedTransport(httpx.BaseTransport):
         """Return the origin's pool; close idle, least recently used ones beyond
         _MAX_POOLS.
         """
+        key = origin, proxy
         with self._lock:
-            pool = self._pools.pop((origin, proxy), None) or self._new_pool(proxy)
-            self._pools[origin, proxy] = pool
-            for other in list(self._pools)[: max(0, len(self._pools) - _MAX_POOLS)]:
+            pool = self._pools.pop(key, None) or self._new_pool(proxy)
+            self._pools[key] = pool
+            surplus = max(0, len(self._pools) - _MAX_POOLS)
+            for other in list(self._pools)[:surplus]:
                 connections = self._pools[other].connections
                 if all(connection.is_idle() for connection in connections):
                     self._pools.pop(other).close()
@@ -372,7 +387,7 @@ class _GuardedBackend(httpcore.NetworkBackend):
         for address in self._permitted(host, port):
             try:
                 stream = self._plain.connect_tcp(
-                    address, port, _time_left(timeout), local_address, socket_options
+                    address, port, _remaining_s(timeout), local_address, socket_options
                 )
             except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
                 failure = error
@@ -383,9 +398,10 @@ class _GuardedBackend(httpcore.NetworkBackend):
 
     def _permitted(self, host: str, port: int) -> list[str]:
         addresses = _resolve(host, port)
-        permitted = [
-            address for address in addresses if self._policy.is_allowed(host, address)
-        ]
+        permitted = []
+        for address in addresses:
+            if self._policy.is_allowed(host, address):
+                permitted.append(address)
         if not permitted:
             raise ForbiddenHostError(f"{host} is {addresses[0]}, not a public address")
         return permitted
@@ -410,14 +426,15 @@ class _TimedStream(httpcore.NetworkStream):
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         try:
-            return self._stream.read(max_bytes, _time_left(timeout))
+            return self._stream.read(max_bytes, _remaining_s(timeout))
         except httpcore.ReadTimeout:
             # raises DeadlineError if the deadline cut the read short
-            _time_left(timeout)
+            _remaining_s(timeout)
             raise
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        self._stream.write(buffer, _time_left(timeout))
+        limit_s = _remaining_s(timeout)
+        self._stream.write(buffer, limit_s)
 
     def close(self) -> None:
         self._stream.close()
@@ -429,7 +446,7 @@ class _TimedStream(httpcore.NetworkStream):
         timeout: float | None = None,
     ) -> httpcore.NetworkStream:
         return _TimedStream(
-            self._stream.start_tls(ssl_context, server_hostname, _time_left(timeout))
+            self._stream.start_tls(ssl_context, server_hostname, _remaining_s(timeout))
         )
 
     def get_extra_info(self, info: str) -> Any:

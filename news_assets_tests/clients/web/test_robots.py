@@ -8,7 +8,7 @@ import pytest
 from protego import Protego
 
 from news_assets.clients.web.fetcher import HttpFetcher
-from news_assets.clients.web.robots import prepared, product_token
+from news_assets.clients.web.robots import for_protego, product_token
 from news_assets.errors import RobotsError
 from news_assets.records.reading import Page
 from news_assets_tests.clients.web.conftest import (
@@ -184,7 +184,7 @@ def test_many_agents_with_many_rules_take_linear_time() -> None:
         return agents + "".join(f"Disallow: /{number}\n" for number in range(size))
 
     assert grows_linearly(
-        lambda text: Protego.parse(prepared(text, "news_assets")), robots
+        lambda text: Protego.parse(for_protego(text, "news_assets")), robots
     )
 
 

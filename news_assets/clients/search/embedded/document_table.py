@@ -45,11 +45,15 @@ class _FirstDocuments:
         """Return the first document of each of these keys; 0 for a new key."""
         found = np.zeros(len(keys), np.int64)
         if self._newest:
-            found[:] = [self._newest.get(key, 0) for key in keys.tolist()]
-        if len(self._keys):
-            at = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
-            found = np.where(self._keys[at] == keys, self._ns[at], found)
-        return found
+            newest = [self._newest.get(key, 0) for key in keys.tolist()]
+            found[:] = newest
+        if not len(self._keys):
+            return found
+        last = len(self._keys) - 1
+        places = np.searchsorted(self._keys, keys)
+        at = np.minimum(places, last)
+        is_known = self._keys[at] == keys
+        return np.where(is_known, self._ns[at], found)
 
     def add(self, keys: Int64s, ns: Int64s) -> None:
         """Add keys with their documents, in ascending order; known keys keep their
@@ -64,14 +68,16 @@ class _FirstDocuments:
             self._merge(keys[:0], ns[:0])
 
     def _merge(self, keys: Int64s, ns: Int64s) -> None:
-        newest = np.fromiter(self._newest, np.int64, len(self._newest))
-        newest_ns = np.fromiter(self._newest.values(), np.int64, len(self._newest))
+        count = len(self._newest)
+        newest = np.fromiter(self._newest, np.int64, count)
+        newest_ns = np.fromiter(self._newest.values(), np.int64, count)
         self._newest.clear()
         keys = np.concatenate([self._keys, newest, keys])
         ns = np.concatenate([self._ns, newest_ns, ns])
         # The first of equal keys stays first, which searchsorted finds.
         order = np.argsort(keys, kind="stable")
-        self._keys, self._ns = keys[order], ns[order]
+        self._keys = keys[order]
+        self._ns = ns[order]
 
 
 @dataclass(slots=True)
@@ -99,16 +105,31 @@ class Duplicates:
         named, own = new["original_key"], new["id_key"]
         originals = np.where(named != 0, named, own)
         texts = new["text_key"].astype(np.int64)
-        by_original = self._first_with(originals, ns)
-        by_text = np.where(texts != 0, self._first_with(texts, ns), ns)
-        parents = np.where(by_original != ns, by_original, by_text)
-        self._set_leaders(ns, parents)
-        copies = ns[self.leader[ns] != ns]
+        self._set_leaders(ns, self._parents(ns, originals, texts))
+        is_copy = self.leader[ns] != ns
+        copies = ns[is_copy]
         self.has_copies[copies] = True
         self.has_copies[self.leader[copies]] = True
+        has_text = texts != 0
         self._first.add(originals, ns)
-        self._first.add(texts[texts != 0], ns[texts != 0])
-        self._set_originals(ns[originals == own], is_alive)
+        self._first.add(texts[has_text], ns[has_text])
+        is_original = originals == own
+        self._set_originals(ns[is_original], is_alive)
+
+    def _parents(self, ns: Int64s, originals: Int64s, texts: Int64s) -> Int64s:
+        """Return the first document with the original of each of these, else with its
+        text; itself if there is none.
+        """
+        by_original = self._first_with(originals, ns)
+        by_text = self._first_with(texts, ns)
+        by_text = np.where(texts != 0, by_text, ns)
+        return np.where(by_original != ns, by_original, by_text)
+
+    def grow(self, capacity: int) -> None:
+        """Make room for documents with numbers below `capacity`."""
+        self.leader = _grown(self.leader, capacity)
+        self.original = _grown(self.original, capacity)
+        self.has_copies = _grown(self.has_copies, capacity)
 
     def _set_leaders(self, ns: Int64s, parents: Int64s) -> None:
         self.leader[ns] = parents
@@ -120,15 +141,20 @@ class Duplicates:
 
     def _first_with(self, keys: Int64s, ns: Int64s) -> Int64s:
         """Return for each document the first one with its key, which may be itself."""
-        _, firsts, of_key = np.unique(keys, return_index=True, return_inverse=True)
-        known = self._first.look_up(keys[firsts])
-        return np.where(known != 0, known, ns[firsts])[of_key]
+        distinct, firsts, of_key = np.unique(
+            keys, return_index=True, return_inverse=True
+        )
+        known = self._first.look_up(distinct)
+        first = np.where(known != 0, known, ns[firsts])
+        return first[of_key]
 
     def _set_originals(self, ns: Int64s, is_alive: Bools) -> None:
         leaders = self.leader[ns]
-        missing = np.flatnonzero(~is_alive[self.original[leaders]])
+        has_original = is_alive[self.original[leaders]]
+        missing = np.flatnonzero(~has_original)
         missing = missing[::-1]  # the first of several is written last
-        self.original[leaders[missing]] = ns[missing]
+        of_group = leaders[missing]
+        self.original[of_group] = ns[missing]
 
 
 # --- the table ------------------------------------------------------------------------
@@ -153,7 +179,10 @@ _GROWTH = 1.25  # capacity of a grown column by its size
 
 
 def _columns(size: int) -> dict[str, npt.NDArray[Any]]:
-    return {name: np.zeros(size, FACTS[name]) for name in _COLUMNS}
+    columns = {}
+    for name in _COLUMNS:
+        columns[name] = np.zeros(size, FACTS[name])
+    return columns
 
 
 @dataclass(slots=True)
@@ -190,10 +219,14 @@ class Entities:
 
     def add(self, ns: Int64s, packed: Sequence[bytes]) -> None:
         """Add the entities of new documents, in ascending order."""
-        counts = np.zeros(int(ns[-1]) + 1 - self._ends.size, np.int64)
-        counts[ns - self._ends.size] = [len(codes) // CODE.itemsize for codes in packed]
-        self._ends.append(self._codes.size + np.cumsum(counts))
-        self._codes.append(np.frombuffer(b"".join(packed), CODE))
+        known = self._ends.size
+        size = int(ns[-1]) + 1
+        counts = np.zeros(size - known, np.int64)
+        counts[ns - known] = [len(codes) // CODE.itemsize for codes in packed]
+        ends = self._codes.size + np.cumsum(counts)
+        codes = np.frombuffer(b"".join(packed), CODE)
+        self._ends.append(ends)
+        self._codes.append(codes)
 
     def of(self, ns: Int64s) -> npt.NDArray[np.uint32]:
         """Return the codes of these documents' entities."""
@@ -214,9 +247,10 @@ class Entities:
 
     def mask(self, code: int, size: int) -> Bools:
         """Return a mask, by document number, of the documents with this entity."""
-        mask = np.zeros(size, np.bool_)
         places = np.flatnonzero(self._codes.values == code)
-        mask[np.searchsorted(self._ends.values, places, side="right")] = True
+        ns = np.searchsorted(self._ends.values, places, side="right")
+        mask = np.zeros(size, np.bool_)
+        mask[ns] = True
         return mask
 
 
@@ -278,38 +312,47 @@ class DocumentTable:
         self._remove(np.array(known, np.int64))
 
     def _remove(self, ns: Int64s) -> None:
-        ns = np.unique(ns[self.is_alive[ns]])
+        alive = ns[self.is_alive[ns]]
+        ns = np.unique(alive)
+        lengths = self.columns["length"][ns]
         self.is_alive[ns] = False
         self.count -= len(ns)
-        self._length_sum -= int(self.columns["length"][ns].sum(dtype=np.int64))
+        self._length_sum -= int(lengths.sum(dtype=np.int64))
 
     def _add(self, new: npt.NDArray[np.void], entities: Sequence[bytes]) -> None:
         ns = new["n"].astype(np.int64)
+        last = int(ns[-1])
         self.entities.add(ns, entities)
-        self._grow(int(ns[-1]) + 1)
+        self._grow(last + 1)
         for name, column in self.columns.items():
             column[ns] = new[name]
         self.is_alive[ns] = True
         self.count += len(ns)
-        self._length_sum += int(new["length"].sum(dtype=np.int64))
+        lengths = new["length"]
+        self._length_sum += int(lengths.sum(dtype=np.int64))
         self.duplicates.add(new, self.is_alive)
 
     def _grow(self, size: int) -> None:
         if size > len(self._capacity_alive):
-            capacity = int(size * _GROWTH)
-            for name, column in self._capacity.items():
-                self._capacity[name] = _grown(column, capacity)
-            self._capacity_alive = _grown(self._capacity_alive, capacity)
-            self.duplicates.leader = _grown(self.duplicates.leader, capacity)
-            self.duplicates.original = _grown(self.duplicates.original, capacity)
-            self.duplicates.has_copies = _grown(self.duplicates.has_copies, capacity)
+            self._grow_capacity(int(size * _GROWTH))
         self.size = size
-        self.columns = {name: column[:size] for name, column in self._capacity.items()}
         self.is_alive = self._capacity_alive[:size]
+        for name, column in self._capacity.items():
+            self.columns[name] = column[:size]
+
+    def _grow_capacity(self, capacity: int) -> None:
+        for name, column in self._capacity.items():
+            self._capacity[name] = _grown(column, capacity)
+        self._capacity_alive = _grown(self._capacity_alive, capacity)
+        self.duplicates.grow(capacity)
 
     def languages(self) -> list[str]:
         """Return the languages of the documents, as they state them."""
-        return [value for kind, value in self.values if kind == "language" and value]
+        found = []
+        for kind, value in self.values:
+            if kind == "language" and value:
+                found.append(value)
+        return found
 
     def in_languages(self, wanted: Collection[str]) -> Bools:
         """Return a mask of the documents that state one of these languages; empty for
@@ -321,7 +364,9 @@ class DocumentTable:
 
     def average_length(self) -> float:
         """Return the average number of words of a document; 1 for an empty index."""
-        return self._length_sum / self.count if self.count else 1.0
+        if not self.count:
+            return 1.0
+        return self._length_sum / self.count
 
     def matching(self, query: SearchQuery) -> Bools:
         """Return a mask, by document number, of the documents that pass the query's
@@ -339,16 +384,22 @@ class DocumentTable:
         if query.language is not None:
             mask &= self._of_language(query.language)
         if query.theme is not None:
-            mask &= self._of_theme(frozenset(values_of(query.theme)))
+            mask &= self._of_theme(values_of(query.theme))
         return mask & self.of_days(query.from_day, query.to_day)
 
     def _of_language(self, wanted: str) -> Bools:
-        return self._has_code("language", lambda value: _is_language(value, wanted))
+        def is_wanted(value: str) -> bool:
+            return _is_language(value.lower(), wanted.lower())
 
-    def _of_theme(self, wanted: frozenset[str]) -> Bools:
-        return self._has_code(
-            "theme", lambda path: not wanted.isdisjoint(path.split(PATH_SEPARATOR))
-        )
+        return self._has_code("language", is_wanted)
+
+    def _of_theme(self, wanted: Collection[str]) -> Bools:
+        themes = frozenset(wanted)
+
+        def is_wanted(path: str) -> bool:
+            return not themes.isdisjoint(path.split(PATH_SEPARATOR))
+
+        return self._has_code("theme", is_wanted)
 
     def of_days(self, first: date | None, last: date | None) -> Bools:
         """Return a mask of the documents of these days, inclusive; None is open."""
@@ -364,9 +415,12 @@ class DocumentTable:
         self, kind: str, is_wanted: Callable[[str], bool], *, has_none: bool = False
     ) -> Bools:
         """Return a mask of the documents with a value that is wanted, or without any."""
-        wanted = [known == kind and is_wanted(value) for known, value in self.values]
+        wanted = np.zeros(len(self.values), np.bool_)
+        for code, (known, value) in enumerate(self.values):
+            if known == kind:
+                wanted[code] = is_wanted(value)
         wanted[0] = has_none
-        found: Bools = np.array(wanted, np.bool_).take(self.columns[kind])
+        found: Bools = wanted.take(self.columns[kind])
         return found
 
     def _code(self, kind: str, value: str) -> int:
@@ -378,28 +432,36 @@ class DocumentTable:
     def _name_code(self, kind: str, value: str) -> int:
         """Return the code of a name; -1 for an unknown one."""
         find = "SELECT code FROM names WHERE kind = ? AND value = ?"
-        row = self.connection.execute(find, (kind, clean(value))).fetchone()
-        return -1 if row is None else int(row[0])
+        found = self.connection.execute(find, (kind, clean(value)))
+        row = found.fetchone()
+        if row is None:
+            return -1
+        return int(row[0])
 
     def facets(self, ns: Int64s) -> dict[str, dict[str, int]]:
         """Return the number of hits by value of each facet: of documents, with those of
         one text counted once for a value. Themes count at every level.
         """
-        copied = ns[np.flatnonzero(self.duplicates.has_copies.take(ns))]
-        copies = _Copies(copied, self.duplicates.leader.take(copied))
+        copies = self._copies_among(ns)
         found = {kind: self._counts(kind, ns, copies) for kind in _CODED}
         found["theme"] = self._themes(ns, copies)
-        names = self._entities_of_copies(copies)
-        found["entity"] = self._names(self.entities.of(ns), names)
+        found["entity"] = self._entities(ns, copies)
         for kind in NAMED_FACETS:
             column = self.columns[kind]
             found[kind] = self._names(column.take(ns), copies.coded(column))
         found |= self._times(ns, copies)
         return {name: found[name] for name in FACETS}
 
+    def _copies_among(self, ns: Int64s) -> "_Copies":
+        has_copies = self.duplicates.has_copies.take(ns)
+        copied = ns[np.flatnonzero(has_copies)]
+        return _Copies(copied, self.duplicates.leader.take(copied))
+
     def language_counts(self, ns: Int64s) -> dict[str, int]:
         """Return the number of these documents by language."""
-        return self._counts("language", ns, _Copies(ns[:0], ns[:0]))
+        no_ns = ns[:0]
+        no_copies = _Copies(no_ns, no_ns)
+        return self._counts("language", ns, no_copies)
 
     def _counts(self, kind: str, ns: Int64s, copies: "_Copies") -> dict[str, int]:
         if kind not in self._kinds:
@@ -407,12 +469,16 @@ class DocumentTable:
         column = self.columns[kind]
         counts = _group_counts(column.take(ns), copies.coded(column))
         counts[:1] = 0  # documents without a value
-        found = np.flatnonzero(counts).tolist()
-        return most_first((self.values[code][1], int(counts[code])) for code in found)
+        found: dict[str, int] = {}
+        for code in np.flatnonzero(counts).tolist():
+            _, value = self.values[code]
+            found[value] = int(counts[code])
+        return most_first(found.items())
 
     def _themes(self, ns: Int64s, copies: "_Copies") -> dict[str, int]:
         """Return the counts by theme; a document counts for each theme of its path."""
-        column, size = self.columns["theme"], len(self.values)
+        column = self.columns["theme"]
+        size = len(self.values)
         of_copies = column.take(copies.ns)
         counts = np.bincount(column.take(ns), minlength=size)
         counts -= np.bincount(of_copies, minlength=size)
@@ -420,32 +486,51 @@ class DocumentTable:
         for code in np.flatnonzero(counts).tolist():
             for theme in self._path(code):
                 themes[theme] = themes.get(theme, 0) + int(counts[code])
-        groups: dict[str, list[Int64s]] = {}
-        for code in np.unique(of_copies).tolist():
-            leaders = copies.leaders[of_copies == code]
-            for theme in self._path(code):
-                groups.setdefault(theme, []).append(leaders)
-        for theme, of_theme in groups.items():
-            count = len(np.unique(np.concatenate(of_theme)))
+        for theme, count in self._themes_of_groups(of_copies, copies).items():
             themes[theme] = themes.get(theme, 0) + count
         return most_first(themes.items())
 
+    def _themes_of_groups(
+        self, coded: npt.NDArray[Any], copies: "_Copies"
+    ) -> dict[str, int]:
+        """Return the number of groups of copies by theme; `coded` are the themes of the
+        copies.
+        """
+        leaders: dict[str, list[Int64s]] = {}
+        for code in np.unique(coded).tolist():
+            of_code = copies.leaders[coded == code]
+            for theme in self._path(code):
+                leaders.setdefault(theme, []).append(of_code)
+        counts = {}
+        for theme, of_theme in leaders.items():
+            distinct = np.unique(np.concatenate(of_theme))
+            counts[theme] = len(distinct)
+        return counts
+
     def _path(self, code: int) -> list[str]:
         """Return the themes of a coded path; none for documents without a theme."""
-        return self.values[code][1].split(PATH_SEPARATOR) if code else []
+        if not code:
+            return []
+        _, path = self.values[code]
+        return path.split(PATH_SEPARATOR)
 
-    def _entities_of_copies(self, copies: "_Copies") -> "_Coded":
-        leaders = np.repeat(copies.leaders, self.entities.counts(copies.ns))
-        return _Coded(self.entities.of(copies.ns), leaders)
+    def _entities(self, ns: Int64s, copies: "_Copies") -> dict[str, int]:
+        counts = self.entities.counts(copies.ns)
+        leaders = np.repeat(copies.leaders, counts)
+        of_copies = _Coded(self.entities.of(copies.ns), leaders)
+        return self._names(self.entities.of(ns), of_copies)
 
     def _names(self, codes: npt.NDArray[Any], copies: "_Coded") -> dict[str, int]:
+        """Return the counts of the `MAX_NAMES` most frequent names."""
         counts = _group_counts(codes, copies)
         counts[:1] = 0
         found = np.flatnonzero(counts)
         if len(found) > MAX_NAMES:
-            found = found[np.argpartition(-counts[found], MAX_NAMES)[:MAX_NAMES]]
+            order = np.argpartition(-counts[found], MAX_NAMES)
+            found = found[order[:MAX_NAMES]]
+        listed = json.dumps(found.tolist())
         find = "SELECT value, code FROM names WHERE code IN (SELECT value FROM json_each(?))"
-        rows = self.connection.execute(find, (json.dumps(found.tolist()),))
+        rows = self.connection.execute(find, (listed,))
         return most_first((value, int(counts[code])) for value, code in rows)
 
     def _times(self, ns: Int64s, copies: "_Copies") -> dict[str, dict[str, int]]:
@@ -469,8 +554,9 @@ class DocumentTable:
 
     def group_count(self, ns: Int64s) -> int:
         """Return the number of these documents, counting duplicates once."""
+        leaders = self.duplicates.leader.take(ns)
         seen = np.zeros(self.size, np.bool_)
-        seen[self.duplicates.leader.take(ns)] = True
+        seen[leaders] = True
         return int(np.count_nonzero(seen))
 
 
@@ -548,22 +634,27 @@ def _span_name(name: str, number: int) -> str:
 
 
 def _day_names(ordinals: Int64s) -> list[str]:
-    days = (ordinals.astype(np.int64) - _EPOCH).astype("datetime64[D]")
+    since_epoch = ordinals.astype(np.int64) - _EPOCH
+    days = since_epoch.astype("datetime64[D]")
     names: list[str] = np.datetime_as_string(days).tolist()
     return names
 
 
-def _is_language(value: str, wanted: str | None) -> bool:
-    """Return whether a language passes the filter: `pt` takes `pt-BR`, `pt-BR` takes
-    `pt` but not `pt-PT`.
+def _is_language(value: str, wanted: str) -> bool:
+    """Return whether a language passes the filter, both in lower case: `pt` takes
+    `pt-br`, `pt-br` takes `pt` but not `pt-pt`.
     """
-    value, wanted = value.lower(), (wanted or "").lower()
-    return (
-        value == wanted
-        or value.startswith(f"{wanted}-")
-        or (wanted.startswith(f"{value}-") and bool(value))
-    )
+    if value == wanted:
+        return True
+    if value.startswith(f"{wanted}-"):
+        return True
+    if not value:
+        return False
+    return wanted.startswith(f"{value}-")
 
 
 def _grown(array: npt.NDArray[_Scalar], size: int) -> npt.NDArray[_Scalar]:
-    return np.concatenate([array, np.zeros(size - len(array), array.dtype)])
+    """Return a copy of an array with zeros up to this size."""
+    grown = np.zeros(size, array.dtype)
+    grown[: len(array)] = array
+    return grown

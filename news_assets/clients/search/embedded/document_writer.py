@@ -38,6 +38,10 @@ _MAX_KNOWN_WORDS = 300_000
 _IDS_PER_QUERY = 500
 _MODEL = "model"  # the kind of code that holds the model's name
 
+# because stems depend on the language
+_WordsByLanguage = dict[str | None, set[str]]
+_Codes = dict[tuple[str, str], int]  # by kind and value
+
 
 @dataclass(frozen=True, slots=True)
 class _Prepared:
@@ -52,7 +56,10 @@ class _Prepared:
     @property
     def dim(self) -> int | None:
         """Dimensions of its vector."""
-        return None if self.document.vector is None else len(self.document.vector)
+        vector = self.document.vector
+        if vector is None:
+            return None
+        return len(vector)
 
 
 @dataclass(slots=True)
@@ -66,8 +73,7 @@ class DocumentWriter:
 
     connection: sqlite3.Connection
     fold_at: int | None = None
-    # by language, because stems depend on it
-    _known_words: dict[str | None, set[str]] = field(default_factory=dict)
+    _known_words: _WordsByLanguage = field(default_factory=dict)
 
     def upsert(
         self, documents: Sequence[SearchDocument], dim: int | None = None
@@ -86,10 +92,15 @@ class DocumentWriter:
         terms = batch_terms(changed)
         vectors = packed_vectors([one.vector for one in changed])
         prepared = list(map(_Prepared, changed, terms.documents, vectors))
-        new_words = {}
-        for language, words in terms.words.items():
-            new_words[language] = words - self._known_words.get(language, set())
+        new_words = self._unknown(terms.words)
         return retried(lambda: self._write(prepared, new_words, dim))
+
+    def _unknown(self, words: Mapping[str | None, set[str]]) -> _WordsByLanguage:
+        unknown = {}
+        for language, some in words.items():
+            known = self._known_words.get(language, set())
+            unknown[language] = some - known
+        return unknown
 
     def name_model(self, model: str) -> None:
         """Store the name of the embedding model, unless one is stored."""
@@ -108,7 +119,7 @@ class DocumentWriter:
     def _write(
         self,
         prepared: Sequence[_Prepared],
-        new_words: Mapping[str | None, set[str]],
+        new_words: _WordsByLanguage,
         dim: int | None,
     ) -> dict[str, str]:
         with writing(self.connection):
@@ -127,11 +138,13 @@ class DocumentWriter:
         self._remember(new_words)
         return refused
 
-    def _remember(self, words: Mapping[str | None, set[str]]) -> None:
-        if sum(map(len, self._known_words.values())) > _MAX_KNOWN_WORDS:
+    def _remember(self, words: _WordsByLanguage) -> None:
+        count = sum(map(len, self._known_words.values()))
+        if count > _MAX_KNOWN_WORDS:
             self._known_words.clear()
-        for language, known in words.items():
-            self._known_words.setdefault(language, set()).update(known)
+        for language, some in words.items():
+            known = self._known_words.setdefault(language, set())
+            known.update(some)
 
 
 def stored_model(connection: sqlite3.Connection) -> str | None:
@@ -184,8 +197,7 @@ def _insert(
     codes = _all_codes(connection, taken)
     documents, texts, fresh, vectors = [], [], [], []
     for n, one in enumerate(taken, _last_number(connection) + 1):
-        facts, entities = _facts(n, one, codes), _packed(one.document, codes)
-        documents.append((*_document_row(n, one.document), facts, entities))
+        documents.append(_document_row(n, one, codes))
         texts.append(_texts_row(n, one.document))
         fresh.append((n, one.terms.packed))
         if one.vector is not None:
@@ -214,25 +226,23 @@ def _insert_rows(
         connection.executemany(f"INSERT INTO {table} VALUES ({places})", rows)
 
 
-def _all_codes(
-    connection: sqlite3.Connection, taken: Sequence[_Prepared]
-) -> dict[tuple[str, str], int]:
-    """Return the codes of all facet values of documents, by kind and value; new ones
-    are stored.
-    """
+def _all_codes(connection: sqlite3.Connection, taken: Sequence[_Prepared]) -> _Codes:
+    """Return the codes of all facet values of documents; new ones are stored."""
     coded: set[tuple[str, str]] = set()
     named: set[tuple[str, str]] = set()
     for one in taken:
         named.update(_entities(one.document))
         for kind, value in _values(one.document).items():
-            if value:
-                (named if kind in NAMES else coded).add((kind, value))
+            if not value:
+                continue
+            if kind in NAMES:
+                named.add((kind, value))
+            else:
+                coded.add((kind, value))
     return _codes(connection, "codes", coded) | _codes(connection, "names", named)
 
 
-def _insert_words(
-    connection: sqlite3.Connection, words: Mapping[str | None, set[str]]
-) -> None:
+def _insert_words(connection: sqlite3.Connection, words: _WordsByLanguage) -> None:
     forms: set[str] = set()
     for language, some in words.items():
         for word in some:
@@ -242,9 +252,18 @@ def _insert_words(
     )
 
 
-def _document_row(n: int, document: SearchDocument) -> tuple[object, ...]:
-    about = (document.desk, document.agency, document.day.isoformat())
-    return (n, clean(document.article_id), *about, document.document_hash)
+def _document_row(n: int, one: _Prepared, codes: _Codes) -> tuple[object, ...]:
+    document = one.document
+    return (
+        n,
+        clean(document.article_id),
+        document.desk,
+        document.agency,
+        document.day.isoformat(),
+        document.document_hash,
+        _facts(n, one, codes),
+        _packed(document, codes),
+    )
 
 
 def _texts_row(n: int, document: SearchDocument) -> tuple[object, ...]:
@@ -276,18 +295,21 @@ def _values(document: SearchDocument) -> dict[str, str]:
 
 
 def _entities(document: SearchDocument) -> list[tuple[str, str]]:
-    return [
-        ("entity", clean(name)) for name in dict.fromkeys(document.entities) if name
-    ]
+    found = []
+    for name in dict.fromkeys(document.entities):
+        if name:
+            found.append(("entity", clean(name)))
+    return found
 
 
-def _packed(document: SearchDocument, codes: Mapping[tuple[str, str], int]) -> bytes:
-    return np.array([codes[entity] for entity in _entities(document)], CODE).tobytes()
+def _packed(document: SearchDocument, codes: _Codes) -> bytes:
+    found = [codes[entity] for entity in _entities(document)]
+    return np.array(found, CODE).tobytes()
 
 
 def _codes(
     connection: sqlite3.Connection, table: str, pairs: set[tuple[str, str]]
-) -> dict[tuple[str, str], int]:
+) -> _Codes:
     connection.executemany(
         f"INSERT OR IGNORE INTO {table} (kind, value) VALUES (?, ?)", sorted(pairs)
     )
@@ -298,7 +320,7 @@ def _codes(
     return codes
 
 
-def _facts(n: int, one: _Prepared, codes: Mapping[tuple[str, str], int]) -> bytes:
+def _facts(n: int, one: _Prepared, codes: _Codes) -> bytes:
     """Return the facts of a document with this number."""
     document = one.document
     row = np.zeros((), FACTS)
@@ -315,7 +337,9 @@ def _facts(n: int, one: _Prepared, codes: Mapping[tuple[str, str], int]) -> byte
 
 
 def _key(kind: str, value: str | None) -> int:
-    return key_of(f"{kind} {value}") if value else 0
+    if not value:
+        return 0
+    return key_of(f"{kind} {value}")
 
 
 def remove_documents(connection: sqlite3.Connection, article_ids: Sequence[str]) -> int:

@@ -3,7 +3,7 @@ duplicates, and read the hits.
 """
 
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from typing import NamedTuple
@@ -20,6 +20,7 @@ from news_assets.clients.search.embedded.ranking import (
     Ranked,
     best,
     fused,
+    highest_score,
     length_factor,
     query_word,
     scored,
@@ -62,7 +63,7 @@ from news_assets.text.search_query import (
 from news_assets.text.words import fold, stem, stopwords
 
 # per ranking that is fused, and of a vector search; more for a page further down
-CANDIDATES = 100
+_CANDIDATES = 100
 # best documents with a phrase's words, whose texts are searched for the phrase
 _PHRASE_CANDIDATES = 1_000
 
@@ -128,45 +129,48 @@ class Matcher:
         all matches.
         """
         mask = self.table.matching(query)
-        tree = parse_operators(query.text)
         vector = query.vector if query.mode != "keyword" else None
-        by_date = query.sort == "date"
-        end = query.offset + query.limit
-        matched, words = _NOTHING, _NO_WORDS
-        if tree is not None:
-            matched, words = self._by_operators(query, tree, mask)
-        elif query.mode != "vector" or vector is None:
-            matched, words = self._by_words(query, mask)
+        matched, words = self._matched(query, mask)
         if query.mode == "vector" and vector is not None:
             matched = _NOTHING
+        end = query.offset + query.limit
         # the same number on every page, so that pages are of one ranking
-        nearest = max(CANDIDATES, query.limit)
-        near = _NOTHING if vector is None else self._by_vector(vector, mask, nearest)
+        nearest = max(_CANDIDATES, query.limit)
+        near = _NOTHING
+        if vector is not None:
+            near = self._by_vector(vector, mask, nearest)
         by_words = self._best(matched, nearest + 2 * end)
-        languages = self.table.language_counts(
-            (matched if len(matched.ns) else near).ns
-        )
-        matched = _with_either(matched, near)
-        if by_date:
-            ranked = self._best(self._without_copies(matched), 2 * end, "date")
-        elif len(near.ns) and len(by_words.ns):
-            ranked = _fused_with_rest(by_words, near, nearest)
+        every = _with_either(matched, near)
+        if query.sort == "date":
+            ranked = self._best(self._without_copies(every), 2 * end, "date")
         else:
-            ranked = by_words if len(by_words.ns) else near
-        page = self._page(ranked, matched.ns, query)
+            ranked = _both(by_words, near, nearest)
+        page = self._page(ranked, every.ns, query)
         explained: dict[int, Explanation] = {}
         if query.explain:
             explained = self._ranks_of_page(page, by_words, near)
         published = self.table.columns["published"]
+        searched = matched if len(matched.ns) else near
         return Listed(
-            page,
-            self.table.group_count(matched.ns),
-            self.table.facets(matched.ns),
-            words,
-            explained,
-            {n: int(published[n]) for n, _ in page},
-            languages,
+            page=page,
+            found=self.table.group_count(every.ns),
+            facets=self.table.facets(every.ns),
+            words=words,
+            ranks=explained,
+            published={n: int(published[n]) for n, _ in page},
+            languages=self.table.language_counts(searched.ns),
         )
+
+    def _matched(self, query: SearchQuery, mask: Bools) -> tuple[Ranked, _MatchedWords]:
+        """Return the documents that the text of a query finds. Those that it excludes,
+        or that do not match its operators, are removed from `mask`.
+        """
+        tree = parse_operators(query.text)
+        if tree is not None:
+            return self._by_operators(query, tree, mask)
+        if query.mode == "vector" and query.vector is not None:
+            return _NOTHING, _NO_WORDS
+        return self._by_words(query, mask)
 
     def _by_words(
         self, query: SearchQuery, mask: Bools
@@ -180,21 +184,28 @@ class Matcher:
         parsed = parse_query(query.text, languages)
         self._exclude(parsed, languages, mask)
         if not parsed.words:
-            if query.text.strip() and not parsed.excluded:
-                return _NOTHING, _NO_WORDS
-            ns = np.flatnonzero(mask)
-            return Ranked(ns, np.zeros(len(ns))), _NO_WORDS
+            return self._without_words(query, parsed, mask), _NO_WORDS
         forms, known = self._known_words(parsed, languages)
         words = list(known.values())
         if not words:
             return _NOTHING, _NO_WORDS
         matched = with_every_word(words, mask, self._factor)
         if len(words) > 1 and self._are_few(query, parsed, languages, words, matched):
-            matched = _first_then(matched, with_some_words(words, mask, self._factor))
+            some = with_some_words(words, mask, self._factor)
+            matched = _first_then(matched, some)
         terms_of = {typed: word.terms for typed, word in known.items()}
         terms = frozenset[int]().union(*terms_of.values())
         highlighter = Highlighter(forms, lambda *word: term_of(*word) in terms)
         return self._with_phrases(matched, parsed), _MatchedWords(terms_of, highlighter)
+
+    def _without_words(
+        self, query: SearchQuery, parsed: ParsedQuery, mask: Bools
+    ) -> Ranked:
+        """Return all documents that pass the mask; none for a text that has no word."""
+        if query.text.strip() and not parsed.excluded:
+            return _NOTHING
+        ns = np.flatnonzero(mask)
+        return Ranked(ns, np.zeros(len(ns)))
 
     def _exclude(
         self, parsed: ParsedQuery, languages: tuple[str, ...], mask: Bools
@@ -236,15 +247,15 @@ class Matcher:
         mask &= matcher.possible(tree)
         ranked = scored(np.flatnonzero(mask), words, self.table.size, self._factor)
         is_certain = matcher.certain(tree)
-        open_ones = np.flatnonzero(~is_certain.take(ranked.ns))
-        if len(open_ones):
-            unread = Ranked(ranked.ns[open_ones], ranked.scores[open_ones])
-            some = self._best(unread, TEXT_CANDIDATES, query.sort)
-            is_certain[matcher.confirmed(tree, some.ns)] = True
-            mask &= is_certain
-            kept = np.flatnonzero(mask.take(ranked.ns))
-            ranked = Ranked(ranked.ns[kept], ranked.scores[kept])
-        return ranked, found
+        uncertain = np.flatnonzero(~is_certain.take(ranked.ns))
+        if not len(uncertain):
+            return ranked, found
+        unread = _at(ranked, uncertain)
+        some = self._best(unread, TEXT_CANDIDATES, query.sort)
+        is_certain[matcher.confirmed(tree, some.ns)] = True
+        mask &= is_certain
+        kept = np.flatnonzero(mask.take(ranked.ns))
+        return _at(ranked, kept), found
 
     def _words_of_tree(
         self, tree: Node, matcher: TreeMatcher
@@ -252,6 +263,7 @@ class Matcher:
         """Return the words that a hit may have, looked up, and how to mark them."""
         languages = tuple(self.table.languages())
         terms: dict[str, frozenset[int]] = {}
+        typed: list[str] = []
         beginnings: list[str] = []
         for part in written_parts(tree):
             if isinstance(part, Prefix):
@@ -259,16 +271,13 @@ class Matcher:
                 terms[f"{part.start}*"] = matcher.terms_of_prefix(part)
                 continue
             for word in words_of_part(part):
+                typed.append(word)
                 terms[word] = frozenset(query_terms(word, languages))
-        forms = (*(word for word in terms if word[-1] != "*"), *beginnings)
-        every = frozenset[int]().union(*terms.values())
-
-        def is_match(word: str, language: str | None) -> bool:
-            is_begun = fold(word).startswith(tuple(beginnings))
-            return is_begun or term_of(word, language) in every
-
         words = [self._word(tuple(found)) for found in terms.values()]
-        return words, _MatchedWords(terms, Highlighter(forms, is_match))
+        every = frozenset[int]().union(*terms.values())
+        is_match = _matches_of(every, tuple(beginnings))
+        highlighter = Highlighter((*dict.fromkeys(typed), *beginnings), is_match)
+        return words, _MatchedWords(terms, highlighter)
 
     def _known_words(
         self, parsed: ParsedQuery, languages: tuple[str, ...]
@@ -286,17 +295,24 @@ class Matcher:
             word = self._word(query_terms(typed, languages))
             if not word.postings.count:
                 forms = self._corrected(typed, languages)
-                terms: dict[int, None] = {}
-                for form in forms:
-                    terms |= dict.fromkeys(query_terms(form, languages))
-                word = self._word(tuple(terms))
+                word = self._word_of_forms(forms, languages)
             if word.postings.count:
                 spelled += forms
                 found[typed] = word
+        if len(found) == len(parsed.words):
+            return tuple(spelled), found
         ignored = frozenset[str]().union(*map(stopwords, languages))
-        if len(found) < len(parsed.words) and ignored.issuperset(spelled):
+        if ignored.issuperset(spelled):
             return (), {}
         return tuple(spelled), found
+
+    def _word_of_forms(
+        self, forms: Iterable[str], languages: tuple[str, ...]
+    ) -> QueryWord:
+        terms: dict[int, None] = {}
+        for form in forms:
+            terms |= dict.fromkeys(query_terms(form, languages))
+        return self._word(tuple(terms))
 
     def _corrected(self, word: str, languages: tuple[str, ...]) -> list[str]:
         """Return known words one edit away, else known stems: the text may have another
@@ -310,23 +326,24 @@ class Matcher:
         return sorted(set(found))
 
     def _word(self, terms: tuple[int, ...]) -> QueryWord:
-        return query_word(terms, self.postings.term, self.table.count, self.table.size)
+        table = self.table
+        return query_word(terms, self.postings.term, table.count, table.size)
 
     def _with_phrases(self, matched: Ranked, parsed: ParsedQuery) -> Ranked:
+        """Return the best of these documents whose texts have the phrases."""
         if not parsed.phrases:
             return matched
         patterns = phrase_pattern(parsed.phrases)
         ranked = self._best(matched, _PHRASE_CANDIDATES)
-        ns, scores = ranked.ns, ranked.scores
         find = "SELECT title || char(10) || text FROM texts WHERE n = ?"
         kept = []
-        for i, n in enumerate(ns.tolist()):
+        for place, n in enumerate(ranked.ns.tolist()):
             (text,) = self.connection.execute(find, (n,)).fetchone()
             folded = fold(text).lower()
             if all(pattern.search(folded) for pattern in patterns):
-                kept.append(i)
-        order = np.argsort(ns[kept])
-        return Ranked(ns[kept][order], scores[kept][order])
+                kept.append(place)
+        found = _at(ranked, np.array(kept, np.int64))
+        return _at(found, np.argsort(found.ns))
 
     def _best(
         self, matched: Ranked, limit: int, sort: SearchSort = "relevance"
@@ -337,14 +354,17 @@ class Matcher:
         if not self._vectors_are_fresh:
             self.vectors.refresh(len(vector))
             self._vectors_are_fresh = True
-        return Ranked(*self.vectors.nearest(vector, mask, limit))
+        ns, cosines = self.vectors.nearest(vector, mask, limit)
+        return Ranked(ns, cosines)
 
     def _without_copies(self, matched: Ranked) -> Ranked:
         """Return the documents without those whose original is among them."""
         duplicates, ns = self.table.duplicates, matched.ns
-        originals = duplicates.original.take(duplicates.leader.take(ns))
-        kept = np.flatnonzero((originals == ns) | ~np.isin(originals, ns))
-        return Ranked(ns[kept], matched.scores[kept])
+        leaders = duplicates.leader.take(ns)
+        originals = duplicates.original.take(leaders)
+        is_original = originals == ns
+        is_alone = ~np.isin(originals, ns)
+        return _at(matched, np.flatnonzero(is_original | is_alone))
 
     def _page(
         self, ranked: Ranked, matched: Int64s, query: SearchQuery
@@ -354,17 +374,15 @@ class Matcher:
         """
         is_match = np.zeros(self.table.size, np.bool_)
         is_match[matched] = True
-        leaders, originals = (
-            self.table.duplicates.leader,
-            self.table.duplicates.original,
-        )
+        duplicates = self.table.duplicates
         end = query.offset + query.limit
         groups: dict[int, tuple[int, float]] = {}
         for n, score in zip(ranked.ns.tolist(), ranked.scores.tolist(), strict=True):
-            leader = int(leaders[n])
+            leader = int(duplicates.leader[n])
             if leader not in groups:
-                original = int(originals[leader])
-                groups[leader] = (original if is_match[original] else n, score)
+                original = int(duplicates.original[leader])
+                shown = original if is_match[original] else n
+                groups[leader] = shown, score
             if len(groups) == end:
                 break
         return tuple(groups.values())[query.offset : end]
@@ -387,16 +405,44 @@ class Matcher:
         return found
 
 
+def _matches_of(
+    terms: frozenset[int], beginnings: tuple[str, ...]
+) -> Callable[[str, str | None], bool]:
+    """Return what decides whether a word has one of these terms or beginnings."""
+
+    def is_match(word: str, language: str | None) -> bool:
+        if fold(word).startswith(beginnings):
+            return True
+        return term_of(word, language) in terms
+
+    return is_match
+
+
+def _at(ranked: Ranked, places: Int64s) -> Ranked:
+    return Ranked(ranked.ns[places], ranked.scores[places])
+
+
 def _with_either(matched: Ranked, near: Ranked) -> Ranked:
     """Return the documents with the words and the nearest ones, ascending."""
-    new = np.argsort(near.ns)
-    places = np.searchsorted(matched.ns, near.ns[new])
+    near = _at(near, np.argsort(near.ns))
+    places = np.searchsorted(matched.ns, near.ns)
     if len(matched.ns):
-        at = np.minimum(places, len(matched.ns) - 1)
-        is_new = np.flatnonzero(matched.ns[at] != near.ns[new])
-        new, places = new[is_new], places[is_new]
-    ns = np.insert(matched.ns, places, near.ns[new])
-    return Ranked(ns, np.insert(matched.scores, places, near.scores[new]))
+        last = len(matched.ns) - 1
+        following = matched.ns[np.minimum(places, last)]
+        is_new = np.flatnonzero(following != near.ns)
+        near, places = _at(near, is_new), places[is_new]
+    ns = np.insert(matched.ns, places, near.ns)
+    scores = np.insert(matched.scores, places, near.scores)
+    return Ranked(ns, scores)
+
+
+def _both(by_words: Ranked, near: Ranked, count: int) -> Ranked:
+    """Return one ranking of both; `count` of those by words are fused."""
+    if not len(by_words.ns):
+        return near
+    if not len(near.ns):
+        return by_words
+    return _fused_with_rest(by_words, near, count)
 
 
 def _fused_with_rest(by_words: Ranked, near: Ranked, count: int) -> Ranked:
@@ -405,13 +451,13 @@ def _fused_with_rest(by_words: Ranked, near: Ranked, count: int) -> Ranked:
     """
     best_ones = Ranked(by_words.ns[:count], by_words.scores[:count])
     both = fused(best_ones, near)
-    rest = np.flatnonzero(~np.isin(by_words.ns, both.ns))
-    highest = by_words.scores.max(initial=0) or 1.0
-    shares = (1 - VECTOR_SHARE) * by_words.scores[rest] / highest
+    is_rest = ~np.isin(by_words.ns, both.ns)
+    rest = _at(by_words, np.flatnonzero(is_rest))
+    shares = (1 - VECTOR_SHARE) * rest.scores / highest_score(by_words)
+    ns = np.concatenate([both.ns, rest.ns])
     scores = np.concatenate([both.scores, shares])
-    ns = np.concatenate([both.ns, by_words.ns[rest]])
     order = np.argsort(-scores, kind="stable")
-    return Ranked(ns[order], scores[order])
+    return _at(Ranked(ns, scores), order)
 
 
 def _first_then(every: Ranked, some: Ranked) -> Ranked:
@@ -461,16 +507,9 @@ def _hit(
     row: _Row, score: float, words: _MatchedWords, explanation: Explanation | None
 ) -> SearchHit:
     shown = row.text or row.summary or ""
+    spans = words.highlighter.spans(shown, row.language)
     if explanation is not None:
-        fields = {
-            "title": row.title,
-            "text": row.text,
-            "summary": row.summary or "",
-            "labels": row.labels,
-        }
-        explanation = with_words(
-            explanation, words.terms, fields, lambda word: term_of(word, row.language)
-        )
+        explanation = _with_words(explanation, row, words)
     return SearchHit(
         article_id=row.article_id,
         title=row.title,
@@ -479,8 +518,22 @@ def _hit(
         agency=row.agency,
         day=date.fromisoformat(row.day),
         score=score,
-        snippet=snippet(shown, words.highlighter.spans(shown, row.language)),
+        snippet=snippet(shown, spans),
         theme_code=row.theme_code,
         language=row.language,
         explanation=explanation,
+    )
+
+
+def _with_words(
+    explanation: Explanation, row: _Row, words: _MatchedWords
+) -> Explanation:
+    fields = {
+        "title": row.title,
+        "text": row.text,
+        "summary": row.summary or "",
+        "labels": row.labels,
+    }
+    return with_words(
+        explanation, words.terms, fields, lambda word: term_of(word, row.language)
     )

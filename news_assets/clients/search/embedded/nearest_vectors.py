@@ -71,9 +71,11 @@ class _QuantisedBlock:
         """Return a lower and an upper bound of each row's product with the query
         (Cauchy-Schwarz).
         """
-        digits = self.session.run(None, {"query": query.digits})[0].astype(np.float32)
-        products = (digits[0] + digits[1] / _FINE) * (self.steps * query.step)
-        margin = self.errors + self.lengths * query.error + np.float32(_ROUNDING)
+        [found] = self.session.run(None, {"query": query.digits})
+        coarse, fine = found.astype(np.float32)
+        products = (coarse + fine / _FINE) * (self.steps * query.step)
+        margin = self.errors + self.lengths * query.error
+        margin += np.float32(_ROUNDING)
         return products - margin, products + margin
 
 
@@ -170,11 +172,10 @@ class VectorMatrix:
     def refresh(self, dim: int) -> None:
         """Read new vectors; deleted ones stay until the process ends and are masked."""
         if dim != self.dim:
-            self.dim, self.count, self._kept_count, self._tail_count = dim, 0, 0, 0
-            self._kept = np.zeros((0, dim), np.float16)
-            self._tail = np.zeros((BLOCK_ROWS + _BATCH_ROWS, dim), np.float32)
-            self._blocks.clear()
-        last_n = int(self._ns[self.count - 1]) if self.count else 0
+            self._reset(dim)
+        last_n = 0
+        if self.count:
+            last_n = int(self._ns[self.count - 1])
         cursor = self.connection.execute(
             "SELECT n, vector FROM vectors WHERE n > ? ORDER BY n", (last_n,)
         )
@@ -182,20 +183,36 @@ class VectorMatrix:
             ns, vectors = zip(*rows, strict=True)
             self._add(np.array(ns), _unpacked(vectors, dim))
 
+    def _reset(self, dim: int) -> None:
+        self.dim = dim
+        self.count = 0
+        self._kept_count = 0
+        self._tail_count = 0
+        self._kept = np.zeros((0, dim), np.float16)
+        self._tail = np.zeros((BLOCK_ROWS + _BATCH_ROWS, dim), np.float32)
+        self._blocks.clear()
+
     def _add(self, ns: Int64s, rows: Float32s) -> None:
-        if self.count + len(ns) > len(self._ns):
+        self._keep(rows)
+        end = self.count + len(ns)
+        if end > len(self._ns):
             room = np.zeros(self.count // 4 + len(ns), np.int64)
             self._ns = np.concatenate([self._ns[: self.count], room])
-        self._keep(rows)
-        self._ns[self.count : self.count + len(ns)] = ns
-        self._tail[self._tail_count : self._tail_count + len(ns)] = rows
-        self.count += len(ns)
-        self._tail_count += len(ns)
+        self._ns[self.count : end] = ns
+        self.count = end
+        tail_end = self._tail_count + len(ns)
+        self._tail[self._tail_count : tail_end] = rows
+        self._tail_count = tail_end
         while self._tail_count >= BLOCK_ROWS:
-            self._blocks.append(quantised_block(self._tail[:BLOCK_ROWS]))
-            self._tail_count -= BLOCK_ROWS
-            rest = self._tail[BLOCK_ROWS : BLOCK_ROWS + self._tail_count]
-            self._tail[: self._tail_count] = rest
+            self._make_block()
+
+    def _make_block(self) -> None:
+        """Move the oldest rows of the tail into a block."""
+        block = quantised_block(self._tail[:BLOCK_ROWS])
+        rest = self._tail[BLOCK_ROWS : self._tail_count]
+        self._blocks.append(block)
+        self._tail[: len(rest)] = rest
+        self._tail_count = len(rest)
 
     def _keep(self, rows: Float32s) -> None:
         end = self.count + len(rows)
@@ -231,40 +248,55 @@ class VectorMatrix:
         memory, the others from the file.
         """
         in_blocks = self.count - self._tail_count
-        limits = [min(self._kept_count, in_blocks), in_blocks]
-        kept, stored = np.searchsorted(at, limits)
-        oldest = self._kept[at[:kept]].astype(np.float32)
-        read = self._read(self._ns[at[kept:stored]])
-        newest = self._tail[at[stored:] - in_blocks]
-        return np.concatenate([oldest, read, newest])
+        kept_count = min(self._kept_count, in_blocks)
+        first_stored, first_newest = np.searchsorted(at, [kept_count, in_blocks])
+        oldest = at[:first_stored]
+        stored = at[first_stored:first_newest]
+        newest = at[first_newest:] - in_blocks
+        return np.concatenate(
+            [
+                self._kept[oldest].astype(np.float32),
+                self._read(self._ns[stored]),
+                self._tail[newest],
+            ]
+        )
 
     def _read(self, ns: Int64s) -> Float32s:
-        find = "SELECT vector FROM vectors WHERE n IN (SELECT value FROM json_each(?)) ORDER BY n"
         if not len(ns):
             return np.empty((0, self.dim), np.float32)
-        rows = self.connection.execute(find, (json.dumps(ns.tolist()),))
-        return _unpacked([packed for (packed,) in rows], self.dim)
+        find = "SELECT vector FROM vectors WHERE n IN (SELECT value FROM json_each(?)) ORDER BY n"
+        listed = json.dumps(ns.tolist())
+        rows = self.connection.execute(find, (listed,))
+        vectors = [packed for (packed,) in rows]
+        return _unpacked(vectors, self.dim)
 
     def _contenders(self, unit: Float32s, is_passing: Bools, limit: int) -> Int64s:
         """Return the rows that may be among the nearest: those whose upper bound
         reaches the `limit`-th lower bound.
         """
-        exact = np.vecdot(self._tail[: self._tail_count], unit)
         quantised = quantised_query(unit)
-        bounds = [block.bounds(quantised) for block in self._blocks]
-        bounds.append((exact, exact))
-        lower = np.concatenate([low for low, _ in bounds])
-        upper = np.concatenate([high for _, high in bounds])
-        least = _nth_highest(np.where(is_passing, lower, np.float32(-np.inf)), limit)
-        return np.flatnonzero(is_passing & (upper >= least))
+        lower: list[Float32s] = []
+        upper: list[Float32s] = []
+        for block in self._blocks:
+            low, high = block.bounds(quantised)
+            lower.append(low)
+            upper.append(high)
+        exact = np.vecdot(self._tail[: self._tail_count], unit)
+        lowest = np.concatenate([*lower, exact])
+        highest = np.concatenate([*upper, exact])
+        lowest[~is_passing] = -np.inf
+        least = _nth_highest(lowest, limit)
+        return np.flatnonzero(is_passing & (highest >= least))
 
 
 def _unpacked(vectors: Sequence[bytes], dim: int) -> Float32s:
-    return np.frombuffer(b"".join(vectors), "<f2").reshape(-1, dim).astype(np.float32)
+    values = np.frombuffer(b"".join(vectors), "<f2")
+    return values.reshape(-1, dim).astype(np.float32)
 
 
 def _nth_highest(values: Float32s, n: int) -> np.float32:
-    nth: np.float32 = np.partition(values, len(values) - n)[len(values) - n]
+    at = len(values) - n
+    nth: np.float32 = np.partition(values, at)[at]
     return nth
 
 
@@ -274,15 +306,20 @@ def _best(cosines: Float32s, limit: int) -> Int64s:
     """
     at = np.arange(len(cosines))
     if len(cosines) > limit:
-        at = np.flatnonzero(cosines >= _nth_highest(cosines, limit))
-    return at[np.lexsort((-at, -cosines[at]))][:limit]
+        lowest = _nth_highest(cosines, limit)
+        at = np.flatnonzero(cosines >= lowest)
+    order = np.lexsort((-at, -cosines[at]))
+    return at[order][:limit]
 
 
 def packed_vectors(vectors: Sequence[Sequence[float] | None]) -> list[bytes | None]:
     """Return unit vectors as the file stores them; None for None and for a vector
     without a direction.
     """
-    return [
-        None if unit is None else unit.astype("<f2").tobytes()
-        for unit in unit_vectors(vectors)
-    ]
+    packed: list[bytes | None] = []
+    for unit in unit_vectors(vectors):
+        if unit is None:
+            packed.append(None)
+        else:
+            packed.append(unit.astype("<f2").tobytes())
+    return packed

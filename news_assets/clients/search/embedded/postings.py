@@ -49,45 +49,67 @@ def fold_fresh(connection: sqlite3.Connection, fold_at: int | None = None) -> bo
     if count < (fold_at or FOLD_AT):
         return False
     rows = connection.execute("SELECT n, terms FROM fresh ORDER BY n").fetchall()
-    start = 0
-    while start < len(rows):
-        first_n = rows[start][0]
-        stop = start + 1
-        while stop < len(rows) and rows[stop][0] - first_n <= MAX_PART_SPAN:
-            stop += 1
-        made = _Part(0, first_n, rows[stop - 1][0], stop - start, 0)
-        _write_part(connection, entries(rows[start:stop]), made)
-        start = stop
+    for some in _rows_of_parts(rows):
+        first_n, _ = some[0]
+        last_n, _ = some[-1]
+        made = _Part(0, first_n, last_n, len(some), 0)
+        _write_part(connection, entries(some), made)
     connection.execute("DELETE FROM fresh")
     _purge_one_part(connection)
     _merge_some_parts(connection)
     return True
 
 
+def _rows_of_parts(
+    rows: Sequence[tuple[int, bytes]],
+) -> Iterator[Sequence[tuple[int, bytes]]]:
+    """Yield the rows of each part: its documents' numbers lie near each other."""
+    start = 0
+    while start < len(rows):
+        first_n, _ = rows[start]
+        stop = start + 1
+        while stop < len(rows) and rows[stop][0] - first_n <= MAX_PART_SPAN:
+            stop += 1
+        yield rows[start:stop]
+        start = stop
+
+
 def entries(rows: Sequence[tuple[int, bytes]]) -> Entries:
     """Return one entry per term and document; rows are (document number, packed terms)."""
-    together = np.frombuffer(b"".join(terms for _, terms in rows), PACKED_TERM)
+    packed = b"".join(terms for _, terms in rows)
+    together = np.frombuffer(packed, PACKED_TERM)
     found = np.empty(len(together), ENTRY)
-    found["term"], found["weight"] = together["term"], together["weight"]
+    found["term"] = together["term"]
+    found["weight"] = together["weight"]
+    ns = [n for n, _ in rows]
     counts = [len(terms) // PACKED_TERM.itemsize for _, terms in rows]
-    found["n"] = np.repeat([n for n, _ in rows], counts)
+    found["n"] = np.repeat(ns, counts)
     return found
 
 
 def _write_part(connection: sqlite3.Connection, found: Entries, made: _Part) -> None:
-    found = found[np.argsort(found["term"], kind="stable")]
+    order = np.argsort(found["term"], kind="stable")
+    found = found[order]
+    terms = found["term"]
     postings = np.empty(len(found), POSTING)
     postings["offset"] = found["n"] - made.first_n
     postings["weight"] = found["weight"]
-    data = postings.tobytes()
-    starts = np.flatnonzero(np.diff(found["term"], prepend=found["term"][:1] - 1))
-    cuts = (np.append(starts, len(found)) * POSTING.itemsize).tolist()
-    rows = []
-    for term, start, end in zip(
-        found["term"][starts].tolist(), cuts[:-1], cuts[1:], strict=True
-    ):
-        rows.append((term, data[start:end]))
+    is_first = np.diff(terms, prepend=terms[:1] - 1)
+    starts = np.flatnonzero(is_first)
+    rows = _slices(postings.tobytes(), terms[starts].tolist(), starts)
     _insert_part(connection, made, rows)
+
+
+def _slices(
+    data: bytes, terms: Sequence[int], starts: Int64s
+) -> Iterator[tuple[int, bytes]]:
+    """Yield the packed postings of each term; `starts` are the positions of the first
+    posting of each.
+    """
+    firsts = (starts * POSTING.itemsize).tolist()
+    ends = [*firsts[1:], len(data)]
+    for term, start, end in zip(terms, firsts, ends, strict=True):
+        yield term, data[start:end]
 
 
 def _insert_part(
@@ -139,13 +161,16 @@ def _purge_one_part(connection: sqlite3.Connection) -> None:
 def _alive_entries(
     rows: Sequence[tuple[int, bytes]], first_n: int, alive: Sequence[int]
 ) -> Entries:
-    postings = np.frombuffer(b"".join(data for _, data in rows), POSTING)
-    found = np.empty(len(postings), ENTRY)
+    terms = [term for term, _ in rows]
     counts = [len(data) // POSTING.itemsize for _, data in rows]
-    found["term"] = np.repeat([term for term, _ in rows], counts)
+    packed = b"".join(data for _, data in rows)
+    postings = np.frombuffer(packed, POSTING)
+    found = np.empty(len(postings), ENTRY)
+    found["term"] = np.repeat(terms, counts)
     found["n"] = first_n + postings["offset"].astype(np.uint32)
     found["weight"] = postings["weight"]
-    return found[np.isin(found["n"], alive)]
+    is_alive = np.isin(found["n"], alive)
+    return found[is_alive]
 
 
 def _merge_some_parts(connection: sqlite3.Connection) -> None:
@@ -154,6 +179,7 @@ def _merge_some_parts(connection: sqlite3.Connection) -> None:
     run = _run_to_merge([_Part(*row) for row in stored])
     if not run:
         return
+    first, last = run[0], run[-1]
     rows = []
     offsets = []
     for one in run:
@@ -161,11 +187,15 @@ def _merge_some_parts(connection: sqlite3.Connection) -> None:
             "SELECT term, postings FROM postings WHERE part = ?", (one.part,)
         ).fetchall()
         rows += found
-        offsets.append(np.full(len(found), one.first_n - run[0].first_n, np.uint16))
+        offsets.append(np.full(len(found), one.first_n - first.first_n, np.uint16))
         _delete_part(connection, one.part)
-    document_count = sum(one.document_count for one in run)
-    deleted_count = sum(one.deleted_count for one in run)
-    made = _Part(0, run[0].first_n, run[-1].last_n, document_count, deleted_count)
+    made = _Part(
+        part=0,
+        first_n=first.first_n,
+        last_n=last.last_n,
+        document_count=sum(one.document_count for one in run),
+        deleted_count=sum(one.deleted_count for one in run),
+    )
     _insert_part(connection, made, _merged(rows, np.concatenate(offsets)))
 
 
@@ -196,17 +226,15 @@ def _merged(
     """
     terms = np.array([term for term, _ in rows])
     order = np.argsort(terms, kind="stable")
-    blobs = [rows[i][1] for i in order.tolist()]
-    counts = np.array([len(blob) for blob in blobs]) // POSTING.itemsize
-    postings = np.frombuffer(bytearray().join(blobs), POSTING)
+    terms = terms[order]
+    packed = [rows[place][1] for place in order.tolist()]
+    counts = np.array([len(data) // POSTING.itemsize for data in packed])
+    postings = np.frombuffer(bytearray().join(packed), POSTING)
     postings["offset"] += np.repeat(offsets[order], counts)
-    data = postings.tobytes()
-    starts = np.flatnonzero(np.diff(terms[order], prepend=-1))
-    firsts = (np.cumsum(counts) - counts)[starts] * POSTING.itemsize
-    cuts = [*firsts.tolist(), len(data)]
-    distinct = terms[order[starts]].tolist()
-    for term, start, end in zip(distinct, cuts[:-1], cuts[1:], strict=True):
-        yield term, data[start:end]
+    first_rows = np.flatnonzero(np.diff(terms, prepend=-1))
+    places = np.cumsum(counts) - counts  # of the first posting of each row
+    starts = places[first_rows]
+    return _slices(postings.tobytes(), terms[first_rows].tolist(), starts)
 
 
 def delete_postings(connection: sqlite3.Connection, ns: Sequence[int]) -> None:
@@ -257,11 +285,14 @@ class ListedPostings:
         """
         if not len(self.ns):
             return np.zeros(len(ns), np.uint8)
-        if len(ns) * 16 < len(self.ns):
-            at = np.minimum(np.searchsorted(self.ns, ns), len(self.ns) - 1)
-            found: Uint8s = np.where(self.ns[at] == ns, self.weights[at], np.uint8(0))
-            return found
-        return self.column(size).take(ns)
+        if len(ns) * 16 >= len(self.ns):
+            return self.column(size).take(ns)
+        last = len(self.ns) - 1
+        places = np.searchsorted(self.ns, ns)
+        at = np.minimum(places, last)
+        has_term = self.ns[at] == ns
+        found: Uint8s = np.where(has_term, self.weights[at], np.uint8(0))
+        return found
 
     def column(self, size: int) -> Uint8s:
         """Return the term's weight in every document."""
@@ -271,7 +302,8 @@ class ListedPostings:
 
     def ns_within(self, mask: Bools) -> Int64s:
         """Return the documents that pass the mask."""
-        return self.ns.take(np.flatnonzero(mask.take(self.ns)))
+        passing = np.flatnonzero(mask.take(self.ns))
+        return self.ns.take(passing)
 
     def joined(self, ns: Int64s, weights: Uint8s) -> "Postings":
         """Return the postings extended by newer documents."""
@@ -302,15 +334,14 @@ class _ColumnPostings:
 
     def column(self, size: int) -> Uint8s:
         """Return the term's weight in every document."""
-        return (
-            self.weights[:size]
-            if len(self.weights) >= size
-            else _lengthened(self.weights, size)
-        )
+        if len(self.weights) < size:
+            return _lengthened(self.weights, size)
+        return self.weights[:size]
 
     def ns_within(self, mask: Bools) -> Int64s:
         """Return the documents that pass the mask."""
-        return np.flatnonzero(mask & (self.column(len(mask)) > 0))
+        has_term = self.column(len(mask)) > 0
+        return np.flatnonzero(mask & has_term)
 
     def joined(self, ns: Int64s, weights: Uint8s) -> "Postings":
         """Return the postings extended by newer documents, in the same column if they
@@ -327,17 +358,17 @@ Postings = ListedPostings | _ColumnPostings
 
 
 def _lengthened(column: Uint8s, size: int) -> Uint8s:
-    return np.concatenate([column, np.zeros(size - len(column), np.uint8)])
+    longer = np.zeros(size, np.uint8)
+    longer[: len(column)] = column
+    return longer
 
 
 def postings_of(ns: Int64s, weights: Uint8s, size: int) -> Postings:
     """Return postings in the smaller form for an index of `size` documents."""
     listed = ListedPostings(ns, weights)
-    return (
-        _ColumnPostings(listed.column(size), len(ns))
-        if len(ns) * DENSE_FROM > size
-        else listed
-    )
+    if len(ns) * DENSE_FROM > size:
+        return _ColumnPostings(listed.column(size), len(ns))
+    return listed
 
 
 def union(forms: list[Postings], size: int) -> Postings:

@@ -39,7 +39,7 @@ _SPAN_RANK = 100  # the cosine at this rank counts nothing
 _MIN_SPAN = 0.05
 
 Float32s = npt.NDArray[np.float32]
-Float64s = npt.NDArray[np.float64]
+_Floats = npt.NDArray[np.floating[Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,8 @@ def query_word(
     found = [look_up(term) for term in terms]
     postings = union([one for one in found if one.count], size)
     df = min(postings.count, count)
-    idf = float(np.log(1 + (count - df + 0.5) / (df + 0.5)))
+    odds = (count - df + 0.5) / (df + 0.5)
+    idf = float(np.log(1 + odds))
     return QueryWord(postings, idf, frozenset(terms))
 
 
@@ -91,7 +92,8 @@ class LengthFactor:
 
 def length_factor(lengths: npt.NDArray[np.uint16], average: float) -> LengthFactor:
     """Return K for documents of these lengths in words, with this average length."""
-    by_length = K1 * (1 - B + B * np.arange(0x10000) / max(average, 1.0))
+    shares = B * np.arange(0x10000) / max(average, 1.0)
+    by_length = K1 * (1 - B + shares)
     return LengthFactor(lengths, by_length.astype(np.float32))
 
 
@@ -164,7 +166,8 @@ def _informative(words: Sequence[QueryWord], least: float) -> list[QueryWord]:
     by_idf = sorted(words, key=lambda word: word.idf)
     sums = np.cumsum([word.idf for word in by_idf])
     # A little less, because float sums depend on their order.
-    first = int(np.searchsorted(sums, least * (1 - 1e-9)))
+    lowest = least * (1 - 1e-9)
+    first = int(np.searchsorted(sums, lowest))
     return by_idf[first:]
 
 
@@ -183,28 +186,40 @@ def _with_one_word(informative: Sequence[QueryWord], mask: Bools) -> Int64s:
 
 def _bm25(idf: float, weights: Uint8s, k: Float32s) -> Float32s:
     found = weights.astype(np.float32)
-    return np.float32(idf * (K1 + 1)) * found / (found + k)
+    highest = np.float32(idf * (K1 + 1))
+    return highest * found / (found + k)
 
 
 def best(
     ranked: Ranked,
-    published: npt.NDArray[np.int64],
+    published: Int64s,
     limit: int,
     sort: SearchSort = "relevance",
 ) -> Ranked:
     """Return the best documents in order; of equal scores, or by date, the newest
     first, then the highest number.
     """
-    by = ranked.scores if sort == "relevance" else np.zeros(len(ranked.ns))
+    by = ranked.scores
+    if sort == "date":
+        by = np.zeros(len(ranked.ns))
     at = np.arange(len(ranked.ns))
     if len(at) > limit:
-        at, tied = _highest(by, at, limit)
-        newer, tied = _highest(published[ranked.ns[tied]], tied, limit - len(at))
-        last = tied[len(tied) - (limit - len(at) - len(newer)) :]
-        at = np.concatenate([at, newer, last])
+        at = _best_places(by, ranked.ns, published, limit)
     ns, scores = ranked.ns[at], ranked.scores[at]
     order = np.lexsort((-ns, -published[ns], -by[at]))
     return Ranked(ns[order], scores[order])
+
+
+def _best_places(scores: _Floats, ns: Int64s, published: Int64s, limit: int) -> Int64s:
+    """Return the positions of the best `limit` documents, in any order; of equal ones
+    the newest, then the last.
+    """
+    better, tied = _highest(scores, np.arange(len(scores)), limit)
+    missing = limit - len(better)
+    newer, tied = _highest(published[ns[tied]], tied, missing)
+    missing -= len(newer)
+    last = tied[len(tied) - missing :]
+    return np.concatenate([better, newer, last])
 
 
 def _highest(values: npt.NDArray[Any], at: Int64s, limit: int) -> tuple[Int64s, Int64s]:
@@ -213,8 +228,11 @@ def _highest(values: npt.NDArray[Any], at: Int64s, limit: int) -> tuple[Int64s, 
     """
     if len(at) <= limit:
         return at, at[:0]
-    nth = np.partition(values, len(values) - limit)[len(values) - limit]
-    return at[np.flatnonzero(values > nth)], at[np.flatnonzero(values == nth)]
+    place = len(values) - limit
+    nth = np.partition(values, place)[place]
+    above = np.flatnonzero(values > nth)
+    equal = np.flatnonzero(values == nth)
+    return at[above], at[equal]
 
 
 def fused(by_words: Ranked, near: Ranked, vector_share: float = VECTOR_SHARE) -> Ranked:
@@ -226,23 +244,25 @@ def fused(by_words: Ranked, near: Ranked, vector_share: float = VECTOR_SHARE) ->
     """
     of_vectors = vector_share * _shares_of_cosines(near.scores)
     scores = dict(zip(near.ns.tolist(), of_vectors.tolist(), strict=True))
-    highest = by_words.scores.max(initial=0) or 1.0  # without words every score is 0
-    of_words = (1 - vector_share) * by_words.scores / highest
+    of_words = (1 - vector_share) * by_words.scores / highest_score(by_words)
     for n, share in zip(by_words.ns.tolist(), of_words.tolist(), strict=True):
         scores[n] = scores.get(n, 0.0) + share
     ns = sorted(scores, key=lambda n: -scores[n])
-    return Ranked(np.array(ns, np.int64), np.array([scores[n] for n in ns]))
+    ordered = [scores[n] for n in ns]
+    return Ranked(np.array(ns, np.int64), np.array(ordered))
 
 
-def _shares_of_cosines(
-    cosines: npt.NDArray[np.floating[Any]],
-) -> npt.NDArray[np.floating[Any]]:
+def highest_score(by_words: Ranked) -> float:
+    """Return the highest score of a ranking by words; 1 if every score is 0."""
+    return float(by_words.scores.max(initial=0)) or 1.0
+
+
+def _shares_of_cosines(cosines: _Floats) -> _Floats:
     """Return where each cosine is between the lowest one that counts (0) and the best
     (1); they are in descending order.
     """
     best_cosine = cosines[0]
-    lowest = min(cosines[:_SPAN_RANK][-1], best_cosine - _MIN_SPAN)
-    shares: npt.NDArray[np.floating[Any]] = np.clip(
-        (cosines - lowest) / (best_cosine - lowest), 0, 1
-    )
-    return shares
+    counted = cosines[:_SPAN_RANK]
+    lowest = min(counted[-1], best_cosine - _MIN_SPAN)
+    shares: _Floats = (cosines - lowest) / (best_cosine - lowest)
+    return np.clip(shares, 0, 1)

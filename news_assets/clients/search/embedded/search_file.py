@@ -121,9 +121,11 @@ def connect(path: Path) -> sqlite3.Connection:
 
 
 def _is_read_only(path: Path) -> bool:
-    return path.exists() and not (
-        os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
-    )
+    if not path.exists():
+        return False
+    if not os.access(path, os.W_OK):
+        return True
+    return not os.access(path.parent, os.W_OK)
 
 
 def _connect_reading(path: Path) -> sqlite3.Connection:
@@ -178,7 +180,8 @@ def _create(connection: sqlite3.Connection) -> None:
 
 def is_empty(connection: sqlite3.Connection) -> bool:
     """Return whether a database has no tables."""
-    return connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone() is None
+    found = connection.execute("SELECT 1 FROM sqlite_master LIMIT 1")
+    return found.fetchone() is None
 
 
 def check_owner(connection: sqlite3.Connection, path: Path) -> None:
@@ -245,7 +248,8 @@ def _operational(path: Path, error: sqlite3.OperationalError) -> IndexingError:
 
 
 def _is_locked(error: sqlite3.OperationalError) -> bool:
-    return error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+    code = error.sqlite_errorcode & 0xFF
+    return code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
 @contextmanager
@@ -289,10 +293,15 @@ def retried(write: Callable[[], T]) -> T:
 
 def read_state(connection: sqlite3.Connection, key: str) -> int | None:
     """Return one number of the `state` table; None if it was never set."""
-    row = connection.execute("SELECT value FROM state WHERE key = ?", (key,)).fetchone()
-    return None if row is None else int(row[0])
+    found = connection.execute("SELECT value FROM state WHERE key = ?", (key,))
+    row = found.fetchone()
+    if row is None:
+        return None
+    return int(row[0])
 
 
 def clean(text: str) -> str:
     """Return the text with `?` for lone surrogates, which SQLite refuses."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+    if text.isascii():
+        return text
+    return text.encode("utf-8", "replace").decode("utf-8")

@@ -81,14 +81,21 @@ def batch_terms(documents: Sequence[SearchDocument]) -> _BatchTerms:
         known[language] = set()
         for start in range(0, len(every), _BATCH_DOCUMENTS):
             batch = every[start : start + _BATCH_DOCUMENTS]
-            written = words_of_texts(_searched_texts(batch))
-            distinct = [word[:MAX_WORD_CHARS] for word in written.distinct]
+            found, distinct = _terms_in_language(batch, language)
             known[language].update(distinct)
-            keys = np.array([term_of(word, language) for word in distinct], np.int64)
-            found = _document_terms(written, keys)
             for document, of_document in zip(batch, found, strict=True):
                 terms[id(document)] = _with_fields(of_document, document)
     return _BatchTerms([terms[id(document)] for document in documents], known)
+
+
+def _terms_in_language(
+    documents: Sequence[SearchDocument], language: str | None
+) -> tuple[Iterator[DocumentTerms], list[str]]:
+    """Return the terms of each document of a language, and the distinct words."""
+    written = words_of_texts(_searched_texts(documents))
+    distinct = [word[:MAX_WORD_CHARS] for word in written.distinct]
+    keys = [term_of(word, language) for word in distinct]
+    return _document_terms(written, np.array(keys, np.int64)), distinct
 
 
 def _with_fields(found: DocumentTerms, document: SearchDocument) -> DocumentTerms:
@@ -121,23 +128,39 @@ def _document_terms(words: TextWords, keys: Int64s) -> Iterator[DocumentTerms]:
     terms, rank_of = np.unique(keys, return_inverse=True)
     counts = np.minimum(words.counts, MAX_TEXT_WORDS)
     occurrences = _occurrences(words, counts, rank_of, len(terms))
-    starts = np.flatnonzero(np.diff(occurrences >> 1, prepend=-1))
-    weights = starts
-    if len(starts):
-        each = 1 + (TITLE_WEIGHT - 1) * (occurrences & 1)
-        weights = np.add.reduceat(each, starts)
-    of_document, rank = np.divmod(occurrences[starts] >> 1, max(len(terms), 1))
+    of_word = occurrences >> 1
+    starts = np.flatnonzero(np.diff(of_word, prepend=-1))
+    of_document, rank = np.divmod(of_word[starts], max(len(terms), 1))
     packed = np.empty(len(starts), PACKED_TERM)
     packed["term"] = terms[rank]
-    packed["weight"] = np.minimum(weights, 255)
+    packed["weight"] = _weights(occurrences, starts)
     numbers = np.arange(len(counts) // FIELDS)
-    ends = np.searchsorted(of_document, numbers, side="right") * PACKED_TERM.itemsize
-    lengths = np.minimum(counts.reshape(-1, FIELDS) @ (TITLE_WEIGHT, 1, 1), 0xFFFF)
+    ends = np.searchsorted(of_document, numbers, side="right")
+    ends *= PACKED_TERM.itemsize
     data = packed.tobytes()
     start = 0
-    for end, length in zip(ends.tolist(), lengths.tolist(), strict=True):
+    for end, length in zip(ends.tolist(), _lengths(counts).tolist(), strict=True):
         yield DocumentTerms(data[start:end], length)
         start = end
+
+
+def _weights(occurrences: Int64s, starts: Int64s) -> Int64s:
+    """Return the weight of each term of a document, whose occurrences begin at
+    `starts`; at most 255.
+    """
+    if not len(starts):
+        return starts
+    is_title = occurrences & 1
+    each = 1 + (TITLE_WEIGHT - 1) * is_title
+    weights = np.add.reduceat(each, starts)
+    return np.minimum(weights, 255)
+
+
+def _lengths(counts: Int64s) -> Int64s:
+    """Return the length of each document in words, from those of its fields."""
+    by_field = counts.reshape(-1, FIELDS)
+    lengths: Int64s = by_field @ (TITLE_WEIGHT, 1, 1)
+    return np.minimum(lengths, 0xFFFF)
 
 
 def _occurrences(
@@ -163,7 +186,8 @@ def _occurrences(
 
 def _word_indexes(counts: Int64s) -> Int64s:
     """Return the index of each word within its field."""
-    return np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    firsts = np.cumsum(counts) - counts
+    return np.arange(counts.sum()) - np.repeat(firsts, counts)
 
 
 @lru_cache(KEPT_WORDS)
@@ -184,8 +208,10 @@ def key_of(text: str) -> int:
     """Return a 63-bit number for a string, the same in every process; never 0, which
     means none.
     """
-    digest = blake2b(text.encode("utf-8", "replace"), digest_size=8).digest()
-    return (int.from_bytes(digest, "little") >> 1) or 1
+    data = text.encode("utf-8", "replace")
+    digest = blake2b(data, digest_size=8).digest()
+    number = int.from_bytes(digest, "little")
+    return (number >> 1) or 1
 
 
 def query_terms(word: str, languages: Iterable[str]) -> tuple[int, ...]:
@@ -193,7 +219,8 @@ def query_terms(word: str, languages: Iterable[str]) -> tuple[int, ...]:
     and the folded word.
     """
     terms = [term_of(word, language) for language in languages]
-    return tuple(dict.fromkeys([*terms, term_of(word, None)]))
+    terms.append(term_of(word, None))
+    return tuple(dict.fromkeys(terms))
 
 
 # --- corrections ----------------------------------------------------------------------
@@ -203,15 +230,20 @@ def correctable_forms(word: str, language: str | None) -> tuple[str, ...]:
     """Return what a typo may be corrected to for this word, and what a beginning may
     find: the folded word and its stem. A word with digits is one edit from no word.
     """
-    is_correctable = 3 <= len(word) <= MAX_TYPO_CHARS and word[0].isalpha()
-    return (fold(word), stem(word, language)) if is_correctable else ()
+    if not 3 <= len(word) <= MAX_TYPO_CHARS:
+        return ()
+    if not word[0].isalpha():
+        return ()
+    return fold(word), stem(word, language)
 
 
 def one_edit_away(word: str) -> set[str]:
     """Return every spelling one insertion, deletion, change or swap away from a folded
     word; none for a short word.
     """
-    if not MIN_TYPO_CHARS <= len(word) <= MAX_TYPO_CHARS or not word.isalpha():
+    if not MIN_TYPO_CHARS <= len(word) <= MAX_TYPO_CHARS:
+        return set()
+    if not word.isalpha():
         return set()
     letters = _letters_of(word[0])
     found: set[str] = set()
@@ -223,7 +255,8 @@ def one_edit_away(word: str) -> set[str]:
             found.update(left + letter + right[1:] for letter in letters)  # changes
         if len(right) > 1:
             found.add(left + right[1] + right[0] + right[2:])  # a swap
-    return found - {word}
+    found.discard(word)
+    return found
 
 
 def _letters_of(letter: str) -> str:

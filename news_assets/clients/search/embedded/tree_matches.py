@@ -63,7 +63,10 @@ class TreeMatcher:
 
     def confirmed(self, node: Node, ns: Int64s) -> Int64s:
         """Return the documents, of these, whose texts match."""
-        kept = [n for n in ns.tolist() if self._is_match(node, n)]
+        kept = []
+        for n in ns.tolist():
+            if self._is_match(node, n):
+                kept.append(n)
         return np.array(kept, np.int64)
 
     def terms_of_prefix(self, prefix: Prefix) -> frozenset[int]:

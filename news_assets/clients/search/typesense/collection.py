@@ -207,8 +207,12 @@ def aliased(connection: TypesenseConnection) -> str | None:
 
 def collections(connection: TypesenseConnection) -> dict[str, CollectionState]:
     """Return every collection of the server, by name."""
+    found = {}
     listed: Any = connection.call("get", "/collections")
-    return {str(one["name"]): _state(one) for one in listed}
+    for one in listed:
+        state = _state(one)
+        found[state.name] = state
+    return found
 
 
 def read_collection(connection: TypesenseConnection, name: str) -> CollectionState:
@@ -317,18 +321,18 @@ def stored_frame(
         "day": pl.Int64,
         "document_hash": pl.String,
     }
-    lines = ""
-    if keys is None or keys.pairs:
-        filter_by = " && ".join([desk_filter(desk), *_day_filters(keys, first_day)])
-        lines = connection.export(name, tuple(columns), filter_by)
     frame = pl.DataFrame(schema=columns)
-    if lines.strip():
-        frame = pl.read_ndjson(io.StringIO(lines), schema=columns)
+    if keys is None or keys.pairs:
+        filters = [desk_filter(desk), *_day_filters(keys, first_day)]
+        lines = connection.export(name, tuple(columns), " && ".join(filters))
+        if lines.strip():
+            frame = pl.read_ndjson(io.StringIO(lines), schema=columns)
     number = pl.col("day")
+    day = pl.date(number // 10_000, number // 100 % 100, number % 100)
     frame = frame.select(
         pl.col("id").alias("article_id"),
         "agency",
-        pl.date(number // 10_000, number // 100 % 100, number % 100).alias("day"),
+        day.alias("day"),
         pl.col("document_hash").fill_null(""),
     )
     return of_partitions(frame, keys)
@@ -338,4 +342,6 @@ def _day_filters(keys: AgencyDays | None, first_day: date | None) -> list[str]:
     if keys is not None:
         days = {day for _, day in keys.pairs}
         return [f"day:>={day_number(min(days))}", f"day:<={day_number(max(days))}"]
-    return [f"day:>={day_number(first_day)}"] if first_day else []
+    if first_day is None:
+        return []
+    return [f"day:>={day_number(first_day)}"]

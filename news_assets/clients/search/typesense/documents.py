@@ -72,11 +72,13 @@ _OWN_FIELDS: tuple[dict[str, Any], ...] = (
 @cache
 def _declared_fields() -> tuple[dict[str, Any], ...]:
     hints = get_type_hints(SearchDocument, include_extras=True)
-    return tuple(
-        _field(name, *get_args(hint))
-        for name, hint in hints.items()
-        if get_origin(hint) is Annotated and name not in ("article_id", "vector")
-    )
+    declared = []
+    for name, hint in hints.items():
+        if name in ("article_id", "vector"):
+            continue
+        if get_origin(hint) is Annotated:
+            declared.append(_field(name, *get_args(hint)))
+    return tuple(declared)
 
 
 def _field(name: str, kind: Any, column: SearchColumn) -> dict[str, Any]:
@@ -113,7 +115,9 @@ def vector_field(dim: int) -> dict[str, Any]:
 def fields_of(dim: int | None) -> list[dict[str, Any]]:
     """Return the fields of a collection, with one for vectors if `dim` is given."""
     fields = [*_declared_fields(), *_OWN_FIELDS]
-    return [*fields, vector_field(dim)] if dim else fields
+    if dim:
+        fields.append(vector_field(dim))
+    return fields
 
 
 def reason_refused(document: SearchDocument, dim: int | None) -> str | None:
@@ -126,18 +130,25 @@ def reason_refused(document: SearchDocument, dim: int | None) -> str | None:
         return "the article_id is empty"
     if "`" in document.article_id or "\n" in document.article_id:
         return "the article_id has a backtick or a line break, which filters cannot contain"
-    if document.vector is None:
+    vector = document.vector
+    if vector is None:
         return None
-    if dim is not None and len(document.vector) != dim:
-        return f"the vector has {len(document.vector)} dimensions, the index has {dim}"
+    if dim is not None and len(vector) != dim:
+        return f"the vector has {len(vector)} dimensions, the index has {dim}"
     # True of nearly all vectors, at a sixth of the cost of what follows.
-    if 0.0 < math.hypot(*document.vector) <= _MAX_VECTOR_VALUE:
+    if 0.0 < math.hypot(*vector) <= _MAX_VECTOR_VALUE:
         return None
-    highest = max(max(document.vector, default=0.0), -min(document.vector, default=0.0))
-    is_finite = math.isfinite(sum(document.vector))  # NaN and infinity propagate
-    if not document.vector or not is_finite or highest > _MAX_VECTOR_VALUE:
+    return _reason_without_direction(vector)
+
+
+def _reason_without_direction(vector: Sequence[float]) -> str | None:
+    highest = max(max(vector, default=0.0), -min(vector, default=0.0))
+    is_finite = math.isfinite(sum(vector))  # NaN and infinity propagate
+    if not vector or not is_finite or highest > _MAX_VECTOR_VALUE:
         return "the vector is empty or holds a value that is not finite"
-    return None if highest else "the vector is all zeros"
+    if not highest:
+        return "the vector is all zeros"
+    return None
 
 
 def stored_forms(
@@ -223,14 +234,16 @@ def _stem_of(languages: tuple[str, ...]) -> _StemOf:
 def stems_of_texts(texts: Sequence[str], languages: tuple[str, ...]) -> list[str]:
     """Return the stems of each text's words, separated by spaces."""
     found = words_of_texts(texts)
-    stem_of = np.array(
-        [*map(_stem_of(languages).__getitem__, found.distinct), ""], object
-    )
+    distinct = map(_stem_of(languages).__getitem__, found.distinct)
+    stem_of = np.array([*distinct, ""], object)
     ends = np.cumsum(found.counts)
     starts = ends - found.counts
     ends = np.minimum(ends, starts + MAX_TEXT_WORDS)
-    cuts = zip(starts.tolist(), ends.tolist(), strict=True)
-    return [" ".join(stem_of[found.codes[start:end]].tolist()) for start, end in cuts]
+    stems = []
+    for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
+        of_text = stem_of[found.codes[start:end]]
+        stems.append(" ".join(of_text.tolist()))
+    return stems
 
 
 @lru_cache(maxsize=1_000)
@@ -238,10 +251,15 @@ def language_levels(language: str | None) -> tuple[str, ...]:
     """Return a language tag and its prefixes in lower case: `pt-BR` gives `pt` and
     `pt-br`.
     """
-    parts = (language or "").lower().split("-")
-    if not parts[0]:
+    if not language:
         return ()
-    return tuple("-".join(parts[:count]) for count in range(1, len(parts) + 1))
+    first, *others = language.lower().split("-")
+    if not first:
+        return ()
+    levels = [first]
+    for part in others:
+        levels.append(f"{levels[-1]}-{part}")
+    return tuple(levels)
 
 
 @lru_cache(maxsize=10_000)
@@ -283,10 +301,13 @@ def clean(text: str) -> str:
 
 def sent_vectors(vectors: Sequence[Sequence[float] | None]) -> list[Float64s | None]:
     """Return unit vectors rounded as they are sent; None for None."""
-    return [
-        None if unit is None else np.round(unit, _VECTOR_DIGITS)
-        for unit in unit_vectors(vectors)
-    ]
+    sent: list[Float64s | None] = []
+    for unit in unit_vectors(vectors):
+        if unit is None:
+            sent.append(None)
+        else:
+            sent.append(np.round(unit, _VECTOR_DIGITS))
+    return sent
 
 
 def vector_hash(values: Float64s | None) -> str:
@@ -315,19 +336,23 @@ def _vector_lines(rows: Sequence[Float64s | None]) -> Iterator[tuple[int, str]]:
     """Yield each vector's position and `{"vector": ...}`, written by Polars in a sixth
     of the time of `json`.
     """
-    import polars as pl
-
     of_dim: dict[int, list[tuple[int, Float64s]]] = {}
     for position, row in enumerate(rows):
         if row is not None:
             of_dim.setdefault(len(row), []).append((position, row))
     for positioned in of_dim.values():
-        file = io.BytesIO()
-        matrix = np.stack([row for _, row in positioned])
-        pl.DataFrame({"vector": pl.Series(matrix)}).write_ndjson(file)
-        lines = file.getvalue().decode().splitlines()
+        lines = _lines_of_vectors([row for _, row in positioned])
         for (position, _), line in zip(positioned, lines, strict=True):
             yield position, line
+
+
+def _lines_of_vectors(rows: Sequence[Float64s]) -> list[str]:
+    import polars as pl
+
+    file = io.BytesIO()
+    vectors = pl.Series(np.stack(rows))
+    pl.DataFrame({"vector": vectors}).write_ndjson(file)
+    return file.getvalue().decode().splitlines()
 
 
 def partial_line(stored: Mapping[str, Any]) -> str:
@@ -360,29 +385,40 @@ class DocumentWriter:
         reason} for refused ones.
         """
         accepted, refused = accepted_documents(documents, self.dim)
-        for start in range(0, len(accepted), LINES_PER_IMPORT):
-            refused |= self._upsert(accepted[start : start + LINES_PER_IMPORT])
+        for batch in batched(accepted, LINES_PER_IMPORT):
+            refused |= self._upsert(batch)
         return refused
 
-    def _upsert(self, documents: list[SearchDocument]) -> dict[str, str]:
+    def _upsert(self, documents: Sequence[SearchDocument]) -> dict[str, str]:
         ids = [one.article_id for one in documents]
         stored = self.connection.documents(self.name, ids, _STORED_FIELDS)
+        batch = self._batch_of(documents, stored)
+        if batch is None:
+            return {}
+        self.connection.delete(self.name, batch.deleted)
+        refused = self.connection.import_lines(self.name, _whole(batch.whole), "upsert")
+        refused |= self._update(batch)
+        return reasons_of(refused)
+
+    def _batch_of(
+        self,
+        documents: Sequence[SearchDocument],
+        stored: Mapping[str, Mapping[str, Any]],
+    ) -> "_Batch | None":
+        """Return what is to be sent of these documents; None if all are stored."""
         hashes = {}
         for article_id, one in stored.items():
             hashes[article_id] = str(one.get("document_hash") or "")
         changed = [one for one in documents if not is_stored(one, hashes)]
         if not changed:
-            return {}
+            return None
         batch = _Batch()
         forms = stored_forms(changed, self.languages)
         rows = sent_vectors([one.vector for one in changed])
         for document, form, values in zip(changed, forms, rows, strict=True):
             prepared = _Prepared(document.article_id, form, values)
             batch.add(prepared, stored.get(document.article_id))
-        self.connection.delete(self.name, batch.deleted)
-        refused = self.connection.import_lines(self.name, _whole(batch.whole), "upsert")
-        refused |= self._update(batch)
-        return {article_id: reason for article_id, (_, reason) in refused.items()}
+        return batch
 
     def _update(self, batch: "_Batch") -> dict[str, tuple[int, str]]:
         """Send the partial updates; documents that another process deleted meanwhile
@@ -398,6 +434,19 @@ class DocumentWriter:
                 del refused[one.article_id]
         whole = _whole(missing)
         return refused | self.connection.import_lines(self.name, whole, "upsert")
+
+
+def batched(
+    documents: Sequence[SearchDocument], size: int
+) -> Iterator[Sequence[SearchDocument]]:
+    """Yield the documents in groups of this size; the last one may be smaller."""
+    for start in range(0, len(documents), size):
+        yield documents[start : start + size]
+
+
+def reasons_of(refused: Mapping[str, tuple[int, str]]) -> dict[str, str]:
+    """Return the reasons of refusals, which are pairs of a code and a reason."""
+    return {article_id: reason for article_id, (_, reason) in refused.items()}
 
 
 def accepted_documents(
@@ -447,8 +496,11 @@ class _Batch:
     partial: list[_Prepared] = field(default_factory=list)
 
     def add(self, one: _Prepared, stored: Mapping[str, Any] | None) -> None:
-        stored_hash = "" if stored is None else str(stored.get("vector_hash") or "")
-        if stored is not None and stored_hash == vector_hash(one.values):
+        if stored is None:
+            self.whole.append(one)
+            return
+        stored_hash = str(stored.get("vector_hash") or "")
+        if stored_hash == vector_hash(one.values):
             self.partial.append(one)
             return
         if stored_hash:

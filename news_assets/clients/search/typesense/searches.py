@@ -145,8 +145,13 @@ def stems_of_tree(tree: Node, languages: tuple[str, ...]) -> StemmedQuery:
 
 
 def _stems(found: Iterable[str], languages: tuple[str, ...]) -> tuple[str, ...]:
-    stems = [shared_stem(word, languages) for word in found]
-    return tuple(stem for stem in stems if words(stem))
+    """Return the stems of words, without those that have no letter or digit."""
+    stems = []
+    for word in found:
+        stem = shared_stem(word, languages)
+        if words(stem):
+            stems.append(stem)
+    return tuple(stems)
 
 
 # --- searches -------------------------------------------------------------------------
@@ -203,8 +208,9 @@ def _with_facets(params: Params) -> Params:
 
 def with_filter(common: Params, filter_by: str) -> Params:
     """Return the parameters with one more filter."""
-    both = [common["filter_by"]] if "filter_by" in common else []
-    return common | {"filter_by": " && ".join((*both, filter_by))}
+    if "filter_by" in common:
+        filter_by = f"{common['filter_by']} && {filter_by}"
+    return common | {"filter_by": filter_by}
 
 
 def counting_search(
@@ -246,13 +252,15 @@ def search_from(
     """Return the search for documents with this stem; those with the next stems of the
     query as well are first.
     """
-    stems = (start, *(stem for stem in stemmed.stems if stem != start))
+    others = [stem for stem in stemmed.stems if stem != start]
+    from_start = replace(stemmed, stems=(start, *others))
     ranked = {"include_fields": _RANKED, "limit": depth, "drop_tokens_threshold": depth}
-    return common | ranked | {"q": replace(stemmed, stems=stems).text}
+    return common | ranked | {"q": from_start.text}
 
 
 def _listed(stems: Iterable[str]) -> str:
-    return ",".join(map(quoted, dict.fromkeys(stems)))
+    distinct = dict.fromkeys(stems)
+    return ",".join(map(quoted, distinct))
 
 
 def vector_params(vector: Sequence[float], depth: int) -> Params:
@@ -406,16 +414,15 @@ def fused(
     """Return one ranking of both, as the server fuses them; documents with the same
     score by words have one rank.
     """
-    if not (by_words and by_vector):
+    if not by_words or not by_vector:
         return [*by_words, *by_vector]
+    every: dict[str, Candidate] = {}
+    scores: dict[str, float] = {}
     ranks: dict[float, int] = {}
     for one in by_words:
-        ranks.setdefault(one.score, len(ranks) + 1)
-    scores: dict[str, float] = {}
-    every: dict[str, Candidate] = {}
-    for one in by_words:
+        rank = ranks.setdefault(one.score, len(ranks) + 1)
         every[one.article_id] = one
-        scores[one.article_id] = (1 - _ALPHA) / ranks[one.score]
+        scores[one.article_id] = (1 - _ALPHA) / rank
     for rank, one in enumerate(by_vector, 1):
         every[one.article_id] = one
         scores[one.article_id] = scores.get(one.article_id, 0.0) + _ALPHA / rank
@@ -462,7 +469,11 @@ def collapsed(
     groups: dict[str, list[Candidate]] = {}
     for one in candidates:
         groups.setdefault(copies[one.article_id], []).append(one)
-    return [replace(_shown(group), score=group[0].score) for group in groups.values()]
+    found = []
+    for group in groups.values():
+        best, *_ = group
+        found.append(replace(_shown(group), score=best.score))
+    return found
 
 
 def _shown(group: list[Candidate]) -> Candidate:
@@ -571,15 +582,22 @@ def _facets_of(response: Response) -> dict[str, dict[str, int]]:
             of_field[str(one["value"])] = int(one["count"])
     counts = no_facets()
     for facet in DECLARED_FACETS:
-        found = most_first(of_fields.get(facet.field, {}).items())
-        if facet.column.has_many_values:
-            found = dict(islice(found.items(), MAX_NAMES))
-        counts[facet.name] = found
+        counts[facet.name] = _in_order(facet.name, of_fields.get(facet.field, {}))
     # days are numbers: 20260131
     days: dict[str, int] = {}
     for day in sorted(counts["day"], key=int, reverse=True):
         days[day_of(int(day)).isoformat()] = counts["day"][day]
     return counts | time_counts(days)
+
+
+def _in_order(name: str, counts: Mapping[str, int]) -> dict[str, int]:
+    """Return the counts of a facet, the most frequent first; of names the first
+    `MAX_NAMES`.
+    """
+    found = most_first(counts.items())
+    if name in _NAMES:
+        return dict(islice(found.items(), MAX_NAMES))
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -614,11 +632,14 @@ class Correction:
         """Return the values of a facet that a document has."""
         stored = self.documents.get(article_id, {})
         if name in TIME_FACETS and "day" in stored:
-            return [time_values(day_of(stored["day"]).isoformat())[name]]
+            day = day_of(stored["day"]).isoformat()
+            return [time_values(day)[name]]
         value = stored.get(_FIELDS.get(name, ""))
+        if not value:
+            return []
         if isinstance(value, list):
             return list(dict.fromkeys(value))
-        return [value] if value else []
+        return [value]
 
 
 def _ordered(name: str, counts: Mapping[str, int]) -> dict[str, int]:
@@ -626,7 +647,4 @@ def _ordered(name: str, counts: Mapping[str, int]) -> dict[str, int]:
     kept = {value: count for value, count in counts.items() if count > 0}
     if name in TIME_FACETS:
         return dict(sorted(kept.items(), reverse=True))
-    found = most_first(kept.items())
-    if name in _NAMES:
-        return dict(islice(found.items(), MAX_NAMES))
-    return found
+    return _in_order(name, kept)

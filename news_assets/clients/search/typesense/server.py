@@ -120,12 +120,11 @@ def _is_of_server(code: int, message: str) -> bool:
     """Return whether the error of one imported line is about the server, not about the
     document.
     """
-    return (
-        code >= 500
-        or code in (401, 422, 429)
-        or _OUT_OF in message
-        or _READ_ONLY in message
-    )
+    if code >= 500:
+        return True
+    if code in (401, 422, 429):
+        return True
+    return _OUT_OF in message or _READ_ONLY in message
 
 
 # --- requests -------------------------------------------------------------------------

@@ -44,7 +44,9 @@ from news_assets.clients.search.typesense.collection import (
 from news_assets.clients.search.typesense.documents import (
     DocumentWriter,
     accepted_documents,
+    batched,
     first_dim,
+    reasons_of,
     sent_vectors,
     stored_forms,
     vector_field,
@@ -91,19 +93,21 @@ class Rebuild:
             IndexingError: The import failed; the documents may be sent again.
         """
         accepted, refused = accepted_documents(documents, self.dim)
-        for start in range(0, len(accepted), LINES_PER_IMPORT):
-            refused |= self._send(accepted[start : start + LINES_PER_IMPORT])
+        for batch in batched(accepted, LINES_PER_IMPORT):
+            refused |= self._send(batch)
         return refused
 
-    def _send(self, documents: list[SearchDocument]) -> dict[str, str]:
+    def _send(self, documents: Sequence[SearchDocument]) -> dict[str, str]:
         ids = [one.article_id for one in documents]
-        self.connection.delete(self.name, [one for one in ids if one in self._sent])
+        again = [one for one in ids if one in self._sent]
+        self.connection.delete(self.name, again)
         forms = stored_forms(documents, self.languages)
-        lines = whole_lines(forms, sent_vectors([one.vector for one in documents]))
+        vectors = sent_vectors([one.vector for one in documents])
+        lines = whole_lines(forms, vectors)
         self._sent.update(ids)
         pairs = list(zip(ids, lines, strict=True))
         refused = self.connection.import_lines(self.name, pairs, "upsert")
-        return {article_id: reason for article_id, (_, reason) in refused.items()}
+        return reasons_of(refused)
 
     def delete(self, article_ids: Sequence[str]) -> None:
         """Remove documents; unknown ids are ignored."""
@@ -197,8 +201,11 @@ def _unfinished(
 
 def is_of_alias(name: str, alias: str) -> bool:
     """Return whether a collection was created for this alias, by its name."""
-    suffix = name.removeprefix(f"{alias}_")
-    return name != suffix and len(suffix) == 14 and suffix.isdecimal()
+    prefix = f"{alias}_"
+    if not name.startswith(prefix):
+        return False
+    suffix = name.removeprefix(prefix)
+    return len(suffix) == 14 and suffix.isdecimal()
 
 
 def drop(connection: TypesenseConnection, name: str) -> None:
