@@ -28,16 +28,19 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-Row = TypeVar("Row")
-Result = TypeVar("Result")
+_Row = TypeVar("_Row")
+_Result = TypeVar("_Result")
 
 
 class Reader(Protocol):
     """Reads of the lake."""
 
     def read(
-        self, record: type[Row], keys: AgencyDays | None = None, **isin: Collection[Any]
-    ) -> list[Row]:
+        self,
+        record: type[_Row],
+        keys: AgencyDays | None = None,
+        **isin: Collection[Any],
+    ) -> list[_Row]:
         """Return the rows of these partitions that have one of the given values in each
         named column, by key.
         """
@@ -94,7 +97,7 @@ class Rows(Reader, Protocol):
 class Lake(Reader, Protocol):
     """The store of all tables."""
 
-    def transact(self, work: Callable[[Rows], Result]) -> Result:
+    def transact(self, work: Callable[[Rows], _Result]) -> _Result:
         """Run `work` in one transaction and return its result; run it again if another
         commit came in between.
         """
@@ -164,8 +167,8 @@ class Sandbox(Protocol):
     """Runs functions over outside bytes and text within limits of time and memory."""
 
     def run(
-        self, work: Callable[..., Result], calls: Sequence[tuple[Any, ...]]
-    ) -> list[Result | NewsAssetsError]:
+        self, work: Callable[..., _Result], calls: Sequence[tuple[Any, ...]]
+    ) -> list[_Result | NewsAssetsError]:
         """Return the result of `work(*call)` for each call, in order, or the error of
         that call.
 
@@ -352,29 +355,29 @@ class BatchedModel(Protocol):
         ...
 
 
-Port = TypeVar("Port")
+_Port = TypeVar("_Port")
 
 
-class Lazy(Generic[Port]):
+class Lazy(Generic[_Port]):
     """A port that is opened on first use: if it is unavailable, only the work that
     needs it fails.
 
     Safe to use from several threads. After an error the next use tries again.
     """
 
-    def __init__(self, open_port: Callable[[], Port]) -> None:
+    def __init__(self, open_port: Callable[[], _Port]) -> None:
         self._open_port = open_port
-        self._opened: Port | None = None
+        self._opened: _Port | None = None
         self._lock = threading.Lock()
 
-    def open(self) -> Port:
+    def open(self) -> _Port:
         """Return the port, which the first call opens. Raises what opening it raises."""
         with self._lock:
             if self._opened is None:
                 self._opened = self._open_port()
             return self._opened
 
-    def take(self) -> Port | None:
+    def take(self) -> _Port | None:
         """Return the port if it was opened, and forget it."""
         with self._lock:
             opened, self._opened = self._opened, None

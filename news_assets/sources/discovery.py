@@ -27,7 +27,7 @@ from news_assets.sources.platforms import (
     Platform,
     platform_of,
 )
-from news_assets.sources.storable_entries import optional_url, unique
+from news_assets.sources.storable_entries import optional_url, or_none, unique
 from news_assets.text.html import plain_text
 from news_assets.text.language import language_tag
 from news_assets.text.urls import canonical_url, host_of, is_same_site
@@ -117,9 +117,9 @@ class PageFacts:
     Attributes:
         platform: What it looks like, if that is known.
         is_html: Whether it is HTML.
-        kinds: The kinds that may read it, see `kinds_of`.
-        feeds: The feeds that it links, see `linked_feeds`.
-        apis: The API of its software, see `platform_apis`.
+        kinds: The kinds that may read it.
+        feeds: The feeds that it links.
+        apis: The API of its software.
         vendors: The civic vendors that made it or that it links.
         name: The name of the site.
         language: The language that it states, as BCP 47.
@@ -148,22 +148,22 @@ def facts_of(page: Page) -> PageFacts:
     return PageFacts(
         platform=platform_of(page),
         is_html=is_html(page),
-        kinds=kinds_of(page),
-        feeds=linked_feeds(page),
-        apis=platform_apis(page),
+        kinds=_kinds_of(page),
+        feeds=_linked_feeds(page),
+        apis=_platform_apis(page),
         vendors=vendors_of_page(page),
-        name=site_name(page),
-        language=stated_language(page),
+        name=_site_name(page),
+        language=_stated_language(page),
     )
 
 
-def kinds_of(page: Page) -> tuple[str, ...]:
+def _kinds_of(page: Page) -> tuple[str, ...]:
     """Return the kinds that may read this document itself, most likely first; kinds
     that use an API are omitted.
     """
     likely = [_KIND_OF_HOST.get(host_of(page.final_url))]
     platform = platform_of(page)
-    if platform and platform.kind in (*_FEED_KINDS, *_PAGE_KINDS):
+    if platform is not None and platform.kind in (*_FEED_KINDS, *_PAGE_KINDS):
         likely.append(platform.kind)
     others = _PAGE_KINDS if is_html(page) else _FEED_KINDS
     return unique((*likely, *others))
@@ -188,7 +188,7 @@ def is_html(page: Page) -> bool:
 # --- feeds a page links ---------------------------------------------------------------
 
 
-def linked_feeds(page: Page) -> tuple[CandidateUrl, ...]:
+def _linked_feeds(page: Page) -> tuple[CandidateUrl, ...]:
     """Return the feeds that a page links, each once: its head's first, comment feeds
     last and with a refusal.
     """
@@ -209,7 +209,9 @@ def _of_head(tree: "HtmlElement", base: str) -> list[CandidateUrl]:
         if "alternate" not in link.get("rel", "").lower().split():
             continue
         url, title = _web_url(link, base), plain_text(link.get("title", ""))
-        if url and _is_feed_link(link, url, title):
+        if url is None:
+            continue
+        if _is_feed_link(link, url, title):
             found.append(_feed_at(url, title, "link rel=alternate"))
     return found
 
@@ -218,14 +220,17 @@ def _of_links(tree: "HtmlElement", base: str, page: Page) -> list[CandidateUrl]:
     found: list[CandidateUrl] = []
     for link in tree.iter("a"):
         url = _web_url(link, base)
-        if url and _looks_like_feed(url) and is_same_site(url, page.final_url):
+        if url is None:
+            continue
+        if _looks_like_feed(url) and is_same_site(url, page.final_url):
             title = words_of(link) or plain_text(link.get("title", ""))
             found.append(_feed_at(url, title, "a link on the page"))
     return found
 
 
 def _web_url(link: "HtmlElement", base: str) -> str | None:
-    return optional_url(_FEED_SCHEME.sub("", link.get("href", "").strip()), base)
+    href = link.get("href", "").strip()
+    return optional_url(_FEED_SCHEME.sub("", href), base)
 
 
 def _is_feed_link(link: "HtmlElement", url: str, title: str) -> bool:
@@ -245,7 +250,9 @@ def _looks_like_feed(url: str) -> bool:
         parts = urlsplit(url)
     except ValueError:
         return False
-    return bool(_FEED_PATH.search(parts.path) or _FEED_QUERY.search(parts.query))
+    if _FEED_PATH.search(parts.path):
+        return True
+    return _FEED_QUERY.search(parts.query) is not None
 
 
 def _feed_at(url: str, title: str, found_by: str) -> CandidateUrl:
@@ -258,7 +265,7 @@ def _feed_at(url: str, title: str, found_by: str) -> CandidateUrl:
 # --- APIs -----------------------------------------------------------------------------
 
 
-def platform_apis(page: Page) -> tuple[CandidateUrl, ...]:
+def _platform_apis(page: Page) -> tuple[CandidateUrl, ...]:
     """Return the API of the software that makes the page, if there is a source kind
     for it.
     """
@@ -308,8 +315,10 @@ def robots_url(url: str, platform: Platform | None) -> str | None:
 def usual_sitemaps(url: str, platform: Platform | None) -> tuple[CandidateUrl, ...]:
     """Return the addresses where a site like this one usually has its sitemap."""
     if robots_url(url, platform) is None:
-        return _guesses(_below(url, ("sitemap.xml.gz",)))
-    return _guesses(_below(urljoin(url, "/"), _SITEMAPS))
+        urls = _below(url, ("sitemap.xml.gz",))
+    else:
+        urls = _below(urljoin(url, "/"), _SITEMAPS)
+    return _guesses(urls)
 
 
 def _guesses(urls: Iterable[str]) -> tuple[CandidateUrl, ...]:
@@ -322,14 +331,14 @@ def _guesses(urls: Iterable[str]) -> tuple[CandidateUrl, ...]:
 def _below(url: str, names: Iterable[str]) -> list[str]:
     parts = urlsplit(url)
     path = parts.path.rstrip("/") + "/"
-    folder = parts._replace(path=path, query="", fragment="").geturl()
-    return [folder + name for name in names]
+    folder = parts._replace(path=path, query="", fragment="")
+    return [folder.geturl() + name for name in names]
 
 
 # --- name and language of the site ----------------------------------------------------
 
 
-def site_name(page: Page) -> str | None:
+def _site_name(page: Page) -> str | None:
     """Return the site's name: `og:site_name` or `application-name`, else the page's
     title.
     """
@@ -347,13 +356,15 @@ def name_of(title: str | None) -> str | None:
     """Return a title as a name: without "RSS" or "feed" at its end, cut to 80
     characters.
     """
-    name = _FEED_WORDS.sub("", " ".join((title or "").split())).strip()
-    if len(name) > _MAX_NAME_CHARS:
-        name = name[: _MAX_NAME_CHARS + 1].rpartition(" ")[0] or name[:_MAX_NAME_CHARS]
-    return name or None
+    words = (title or "").split()
+    name = _FEED_WORDS.sub("", " ".join(words)).strip()
+    if len(name) <= _MAX_NAME_CHARS:
+        return or_none(name)
+    whole_words = name[: _MAX_NAME_CHARS + 1].rpartition(" ")[0]
+    return whole_words or name[:_MAX_NAME_CHARS]
 
 
-def stated_language(page: Page) -> str | None:
+def _stated_language(page: Page) -> str | None:
     """Return the `lang` attribute of an HTML page as BCP 47."""
     tree = html_tree(page) if is_html(page) else None
     if tree is None:

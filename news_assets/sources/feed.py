@@ -33,6 +33,7 @@ from news_assets.sources.storable_entries import (
     fallback_id,
     first_web_url,
     optional_url,
+    or_none,
     problem_if,
     sanitized,
     storable,
@@ -85,7 +86,8 @@ _NOT_LINKS: Final = (
     "via",
 )
 
-_Parsed = Mapping[str, Any]
+_Parsed = Mapping[str, Any]  # of feedparser
+_Object = dict[str, Any]  # of JSON
 
 # A private method, so pyproject.toml bounds the version; a release without it fails at
 # this line.
@@ -126,13 +128,22 @@ def read(page: Page, source: Source) -> Listing:
     head = page.body[:_HEAD_BYTES].lstrip(b"\xef\xbb\xbf \t\r\n")
     if not head:
         raise SourceError(f"{page.url}: an empty document")
-    if head[:1] in (b"{", b"["):
+    if head.startswith((b"{", b"[")):
         return _read_json(decoded_json(page, source, "a feed"), page, source)
-    if file_of(page) or b"<" not in page.body or _HTML.match(_PROLOGUE.sub(b"", head)):
+    if _is_no_xml(page, head):
         raise ListingChangedError(
             f"{page.url}: not a feed: {found_instead(page, source.kind)}"
         )
     return _read_xml(page, source)
+
+
+def _is_no_xml(page: Page, head: bytes) -> bool:
+    """Return whether a document is a binary file, plain text or an HTML page."""
+    if file_of(page) is not None:
+        return True
+    if b"<" not in page.body:
+        return True
+    return _HTML.match(_PROLOGUE.sub(b"", head)) is not None
 
 
 # --- RSS, Atom, RDF and CDF -----------------------------------------------------------
@@ -147,14 +158,15 @@ def _read_xml(page: Page, source: Source) -> Listing:
         SourceError: feedparser cannot read it.
     """
     parsed, problems, is_whole = _parsed(page)
-    if not parsed.get("version") and not parsed["entries"]:
+    entries = parsed["entries"]
+    if not entries and not parsed.get("version"):
         raise ListingChangedError(
             f"{page.url}: not a feed: {found_instead(page, source.kind)}"
         )
     feed: _Parsed = parsed["feed"]
     base = _base_of(parsed, page)
     return Listing(
-        entries=tuple(_xml_entry(entry, base, source) for entry in parsed["entries"]),
+        entries=tuple(_xml_entry(entry, base, source) for entry in entries),
         title=_plain(feed, "title"),
         language=language_tag(_string(feed, "language")),
         ttl_s=_ttl_s(feed),
@@ -222,10 +234,13 @@ def _xml_entry(entry: _Parsed, base: str, source: Source) -> ListedEntry:
     url = first_web_url(_links(entry), base)
     title = _plain(entry, "title")
     summary_html, content_html = _texts(entry)
-    summary = plain_text(summary_html) or None
+    summary = or_none(plain_text(summary_html))
     updated = parse_date(_string(entry, "updated"), source.timezone)
+    own_id = _id_of(entry)
+    if not own_id:
+        own_id = fallback_id(url, title, summary or content_html)
     return ListedEntry(
-        entry_id=_id_of(entry) or fallback_id(url, title, summary or content_html),
+        entry_id=own_id,
         url=url or "",
         title=title,
         summary=summary,
@@ -242,8 +257,11 @@ def _published_at(entry: _Parsed, source: Source) -> datetime | None:
     """Return the time of publication; feedparser puts dc:date and Atom 0.3 `modified`
     under `updated`.
     """
-    published = parse_date(_string(entry, "published"), source.timezone)
-    return published or parse_date(_string(entry, "created"), source.timezone)
+    for name in ("published", "created"):
+        at = parse_date(_string(entry, name), source.timezone)
+        if at is not None:
+            return at
+    return None
 
 
 def _id_of(entry: _Parsed) -> str:
@@ -260,9 +278,14 @@ def _links(entry: _Parsed) -> list[str]:
     """
     names = ("feedburner_origlink", "pheedo_origlink", "link")
     found = [_string(entry, name) for name in names]
-    links = _objects(entry, "links")
-    found += [_string(one, "href") for one in links if one.get("rel") == "alternate"]
-    found += [_string(one, "href") for one in links if one.get("rel") not in _NOT_LINKS]
+    others: list[str] = []
+    for link in _objects(entry, "links"):
+        relation = link.get("rel")
+        if relation == "alternate":
+            found.append(_string(link, "href"))
+        elif relation not in _NOT_LINKS:
+            others.append(_string(link, "href"))
+    found += others
     if entry.get("guidislink") is not False:
         own_id = _string(entry, "id")
         if own_id.startswith(("http://", "https://")):
@@ -282,11 +305,17 @@ def _texts(entry: _Parsed) -> tuple[str, str]:
     summary = _string(entry, "summary")
     contents = [_string(content, "value") for content in _objects(entry, "content")]
     content = max(contents, key=len, default="")
-    if content:
-        return ("" if summary == content else summary), content
-    if "<" in summary and len(plain_text(summary)) >= _FULL_TEXT_CHARS:
-        return summary, summary
-    return summary, ""
+    if not content:
+        return summary, summary if _is_full_text(summary) else ""
+    if summary == content:
+        return "", content
+    return summary, content
+
+
+def _is_full_text(summary: str) -> bool:
+    if "<" not in summary:
+        return False
+    return len(plain_text(summary)) >= _FULL_TEXT_CHARS
 
 
 def _authors(entry: _Parsed) -> tuple[str, ...]:
@@ -310,7 +339,9 @@ def _images(entry: _Parsed) -> list[str]:
     thumbnails = _objects(entry, "media_thumbnail")
     images = [_string(one, "url") for one in [*media, *thumbnails]]
     for link in _objects(entry, "links"):
-        if link.get("rel") == "enclosure" and _is_image(link, "href"):
+        if link.get("rel") != "enclosure":
+            continue
+        if _is_image(link, "href"):
             images.append(_string(link, "href"))
     image = entry.get("image")
     if isinstance(image, Mapping):
@@ -326,7 +357,7 @@ def _is_image(item: _Parsed, key: str) -> bool:
 
 
 def _plain(owner: _Parsed, key: str) -> str | None:
-    return plain_text(_string(owner, key)) or None
+    return or_none(plain_text(_string(owner, key)))
 
 
 def _string(owner: _Parsed, key: str) -> str:
@@ -387,18 +418,20 @@ def _no_feed(page: Page, reason: str) -> ListingChangedError:
     return ListingChangedError(f"{page.url}: JSON but not a feed: {reason}{hint}")
 
 
-def _json_entry(item: dict[str, Any], page: Page, source: Source) -> ListedEntry:
+def _json_entry(item: _Object, page: Page, source: Source) -> ListedEntry:
     base = page.final_url
-    entry_id = _json_string(item, "id")
-    content = _json_string(item, "content_html")
+    url = _json_url(item, base)
     title = _json_plain(item, "title")
     summary = _json_plain(item, "summary") or _json_plain(item, "content_text")
-    url = _json_url(item, base)
+    content = _json_string(item, "content_html")
+    entry_id = _json_string(item, "id")
+    if not entry_id:
+        entry_id = fallback_id(url, title, summary or content)
     published = parse_date(_json_string(item, "date_published"), source.timezone)
     updated = parse_date(_json_string(item, "date_modified"), source.timezone)
     images = (_json_string(item, "image"), _json_string(item, "banner_image"))
     return ListedEntry(
-        entry_id=entry_id or fallback_id(url, title, summary or content),
+        entry_id=entry_id,
         url=url or "",
         title=title,
         summary=summary,
@@ -411,27 +444,28 @@ def _json_entry(item: dict[str, Any], page: Page, source: Source) -> ListedEntry
     )
 
 
-def _json_url(item: dict[str, Any], base: str) -> str | None:
+def _json_url(item: _Object, base: str) -> str | None:
     """Return an item's address; it may be stated as its id only."""
     link = _json_string(item, "url") or _json_string(item, "external_url")
-    own_id = _json_string(item, "id")
-    if not link and own_id.startswith("http"):
-        link = own_id
+    if not link:
+        own_id = _json_string(item, "id")
+        link = own_id if own_id.startswith("http") else ""
     return optional_url(link, base)
 
 
-def _json_authors(item: dict[str, Any]) -> tuple[str, ...]:
+def _json_authors(item: _Object) -> tuple[str, ...]:
     """Return names of `authors` (1.1) and `author` (1.0)."""
-    authors = item.get("authors")
-    people = authors if isinstance(authors, list) else []
-    return unique(
-        plain_text(_json_string(person, "name"))
-        for person in [*people, item.get("author")]
-        if isinstance(person, dict)
-    )
+    people = item.get("authors")
+    if not isinstance(people, list):
+        people = []
+    names = []
+    for person in [*people, item.get("author")]:
+        if isinstance(person, dict):
+            names.append(plain_text(_json_string(person, "name")))
+    return unique(names)
 
 
-def _json_string(owner: dict[str, Any], key: str) -> str:
+def _json_string(owner: _Object, key: str) -> str:
     """Return a trimmed string, or a number's digits: many feeds have numeric ids."""
     value = owner.get(key)
     if isinstance(value, str):
@@ -447,5 +481,5 @@ def _json_strings(values: Any) -> list[str]:
     return [value for value in values if isinstance(value, str)]
 
 
-def _json_plain(owner: dict[str, Any], key: str) -> str | None:
-    return plain_text(_json_string(owner, key)) or None
+def _json_plain(owner: _Object, key: str) -> str | None:
+    return or_none(plain_text(_json_string(owner, key)))

@@ -26,6 +26,7 @@ from news_assets.sources.platforms import found_instead
 from news_assets.sources.storable_entries import (
     first_web_url,
     optional_url,
+    or_none,
     sanitized,
     storable,
     unique,
@@ -71,12 +72,10 @@ def parse(page: Page, source: Source) -> Listing:
     """
     if not page.body.strip():
         raise SourceError(f"{page.url}: an empty document")
-    is_feed = (
-        feed.ROOT.search(decode(page.body[:_HEAD_BYTES], page.encoding)) is not None
-    )
-    return storable(
-        _feed_listing(page, source) if is_feed else _page_listing(page, source)
-    )
+    head = decode(page.body[:_HEAD_BYTES], page.encoding)
+    if feed.ROOT.search(head):
+        return storable(_feed_listing(page, source))
+    return storable(_page_listing(page, source))
 
 
 # --- the feed -------------------------------------------------------------------------
@@ -94,12 +93,10 @@ class _Stated:
 def _feed_listing(page: Page, source: Source) -> Listing:
     listing = feed.read(page, source)
     stated = _stated(page)
-    return replace(
-        listing,
-        entries=tuple(
-            _with_text(entry, stated.get(entry.url)) for entry in listing.entries
-        ),
-    )
+    entries = []
+    for entry in listing.entries:
+        entries.append(_with_text(entry, stated.get(entry.url)))
+    return replace(listing, entries=tuple(entries))
 
 
 def _with_text(entry: ListedEntry, stated: _Stated | None) -> ListedEntry:
@@ -125,10 +122,10 @@ def _stated(page: Page) -> dict[str, _Stated]:
         return {}
     stated: dict[str, _Stated] = {}
     for item in () if root is None else root.iter("item"):
-        url = web_url(item.findtext("link") or "", page.final_url)
+        url = web_url(item.findtext("link", ""), page.final_url)
         if url is not None:
-            description = item.findtext("description") or ""
-            subtitle = item.findtext(f"{_ATOM}subtitle") or ""
+            description = item.findtext("description", "")
+            subtitle = item.findtext(f"{_ATOM}subtitle", "")
             stated[url] = _stated_of(description, subtitle, page)
     return stated
 
@@ -144,14 +141,16 @@ def _stated_of(description: str, subtitle: str, page: Page) -> _Stated:
             markup = "".join(_blocks(lines, texts))
         content = sanitized(markup, page.final_url)
     return _Stated(
-        subtitle=plain_text(subtitle) or None, content_html=content, lead=lead
+        subtitle=or_none(plain_text(subtitle)), content_html=content, lead=lead
     )
 
 
 def _lead(texts: list[str]) -> str | None:
     """Return the first paragraph: no caption, which a credit follows."""
     for text, following in zip(texts, [*texts[1:], ""], strict=False):
-        if _is_paragraph(text) and not _is_credit(following):
+        if _is_credit(following):
+            continue
+        if _is_paragraph(text):
             return text
     return None
 
@@ -207,7 +206,7 @@ def _page_listing(page: Page, source: Source) -> Listing:
         )
     return Listing(
         entries=entries,
-        title=plain_text(root.findtext(".//title") or "") or None,
+        title=or_none(plain_text(root.findtext(".//title", ""))),
         language=language_tag(root.get("lang")),
         next_urls=_older_urls(root, page),
     )
@@ -269,6 +268,8 @@ def _older_urls(root: "HtmlElement", page: Page) -> tuple[str, ...]:
     own = {canonical_url(page.url), canonical_url(page.final_url)}
     for link in links:
         url = optional_url(link, page.final_url)
-        if url is not None and canonical_url(url) not in own:
+        if url is None:
+            continue
+        if canonical_url(url) not in own:
             return (url,)
     return ()

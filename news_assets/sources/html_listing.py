@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 from lxml.html import HtmlElement
 
@@ -27,6 +27,7 @@ from news_assets.sources.platforms import found_instead
 from news_assets.sources.storable_entries import (
     fallback_id,
     first_web_url,
+    or_none,
     problem_if,
     storable,
     unique,
@@ -164,7 +165,7 @@ def _entry(
         entry_id=fallback_id(url, title, summary),
         url=url or "",
         title=title,
-        summary=summary or None,
+        summary=or_none(summary),
         categories=unique(map(words_of, _selected(item, template.categories))),
         image_url=_image_of(item, template, base),
         published_at=published,
@@ -220,11 +221,11 @@ def _link_of(item: HtmlElement, headline: HtmlElement, base: str) -> str | None:
     """Return the headline's address: of a link in it, or of one around it within the
     item.
     """
-    around: list[HtmlElement] = []
+    links = list(headline.iter("a"))
     for above in headline.iterancestors("a"):
         if above is item or item in above.iterancestors():
-            around.append(above)
-    return first_web_url(_hrefs([*headline.iter("a"), *around]), base)
+            links.append(above)
+    return first_web_url(_hrefs(links), base)
 
 
 def _hrefs(links: Iterable[HtmlElement]) -> list[str]:
@@ -232,7 +233,9 @@ def _hrefs(links: Iterable[HtmlElement]) -> list[str]:
     hrefs: list[str] = []
     for link in links:
         href = link.get("href", "").strip()
-        if href and not href.startswith("#"):
+        if not href:
+            continue
+        if not href.startswith("#"):
             hrefs.append(href)
     return hrefs
 
@@ -245,8 +248,9 @@ def _first_words(item: HtmlElement, css: str) -> str:
 
 
 def _image_of(item: HtmlElement, template: Template, base: str) -> str | None:
-    images = _selected(item, template.image)
-    links = [image.get("data-src") or image.get("src") or "" for image in images]
+    links: list[str] = []
+    for image in _selected(item, template.image):
+        links.append(image.get("data-src", "") or image.get("src", ""))
     return first_web_url(links, base)
 
 
@@ -293,20 +297,22 @@ def page_number(url: str, parameter: str) -> int:
     none.
     """
     for name, value in _pairs(url):
-        if name == parameter and _PAGE_NUMBER.fullmatch(value):
+        if name != parameter:
+            continue
+        if _PAGE_NUMBER.fullmatch(value):
             return int(value)
     return 0
 
 
 def with_page_number(url: str, parameter: str, number: int) -> str:
     """Return the address with another page number."""
-    parts = urlsplit(url)
     pairs: list[tuple[str, str]] = []
     for name, value in _pairs(url):
         if name != parameter:
             pairs.append((name, value))
-    query = urlencode([*pairs, (parameter, str(number))], quote_via=quote, safe=":")
-    return urlunsplit((parts.scheme, parts.netloc, parts.path, query, ""))
+    pairs.append((parameter, str(number)))
+    query = urlencode(pairs, quote_via=quote, safe=":")
+    return urlsplit(url)._replace(query=query, fragment="").geturl()
 
 
 def _later_pages(read: ReadPage, page: Page, parameter: str) -> dict[int, str]:
@@ -329,8 +335,10 @@ def linked_next(read: ReadPage, page: Page, parameter: str) -> str | None:
     later = _later_pages(read, page, parameter)
     if later:
         return later[min(later)]
-    pager = _same_site(_hrefs(select(read.tree, _NEXT)), read, page)
-    return _other_page([url for url in pager if not page_number(url, parameter)], page)
+    hrefs = _hrefs(select(read.tree, _NEXT))
+    pager = _same_site(hrefs, read, page)
+    unnumbered = [url for url in pager if not page_number(url, parameter)]
+    return _other_page(unnumbered, page)
 
 
 def stated_next(read: ReadPage, page: Page, css: str) -> str | None:
@@ -340,7 +348,8 @@ def stated_next(read: ReadPage, page: Page, css: str) -> str | None:
     links: list[HtmlElement] = []
     for element in select(read.tree, css):
         links += element.iter("a", "link")
-    return _other_page(_same_site(_hrefs(links), read, page), page)
+    urls = _same_site(_hrefs(links), read, page)
+    return _other_page(urls, page)
 
 
 def _other_page(urls: Iterable[str], page: Page) -> str | None:
@@ -358,7 +367,9 @@ def _same_site(hrefs: Iterable[str], read: ReadPage, page: Page) -> list[str]:
     urls: list[str] = []
     for href in hrefs:
         url = web_url(href, base)
-        if url is not None and host_of(url) == host:
+        if url is None:
+            continue
+        if host_of(url) == host:
             urls.append(url)
     return urls
 

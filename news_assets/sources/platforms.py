@@ -36,18 +36,18 @@ class Platform:
     is_wall: bool = False
 
 
-RSS: Final = Platform(name="an RSS feed", kind="feed")
-ATOM: Final = Platform(name="an Atom feed", kind="feed")
-JSON_FEED: Final = Platform(name="a JSON feed", kind="json_feed")
-SITEMAP: Final = Platform(name="a sitemap", kind="sitemap")
+_RSS: Final = Platform(name="an RSS feed", kind="feed")
+_ATOM: Final = Platform(name="an Atom feed", kind="feed")
+_JSON_FEED: Final = Platform(name="a JSON feed", kind="json_feed")
+_SITEMAP: Final = Platform(name="a sitemap", kind="sitemap")
 PLONE: Final = Platform(name="Plone", kind="plone_listing")
 PLONE_6: Final = Platform(name="Plone 6", kind="plone_search")
 WORDPRESS: Final = Platform(name="WordPress", kind="wordpress")
 DRUPAL: Final = Platform(name="Drupal")
 EBC: Final = Platform(name="EBC", kind="ebc")
-G1: Final = Platform(name="G1", kind="g1")
-LOG_IN: Final = Platform(name="a log-in page", is_wall=True)
-SHELL: Final = Platform(name="an empty page that needs JavaScript", is_wall=True)
+_G1: Final = Platform(name="G1", kind="g1")
+_LOG_IN: Final = Platform(name="a log-in page", is_wall=True)
+_SHELL: Final = Platform(name="an empty page that needs JavaScript", is_wall=True)
 
 _MAGIC: Final = (
     (b"%PDF", "a PDF"),
@@ -58,16 +58,16 @@ _MAGIC: Final = (
     (b"GIF8", "an image"),
 )
 _ROOTS: Final = {
-    b"rss": RSS,
-    b"rdf:rdf": RSS,
-    b"feed": ATOM,
-    b"urlset": SITEMAP,
-    b"sitemapindex": SITEMAP,
+    b"rss": _RSS,
+    b"rdf:rdf": _RSS,
+    b"feed": _ATOM,
+    b"urlset": _SITEMAP,
+    b"sitemapindex": _SITEMAP,
 }
 # The first match counts: EBC's sites are Drupal too, and Plone 6 also matches the
 # patterns of Plone.
 _SYSTEMS: Final = (
-    (G1, (rb"""class=["'][^"']*\bfeed-post-link\b""",)),
+    (_G1, (rb"""class=["'][^"']*\bfeed-post-link\b""",)),
     (
         EBC,
         (
@@ -232,7 +232,7 @@ def _platform_of_json(page: Page) -> Platform | None:
             return WORDPRESS
         return None
     if "jsonfeed" in str(document.get("version", ""))[:80]:
-        return JSON_FEED
+        return _JSON_FEED
     if "@id" in document and not document.keys().isdisjoint(_PLONE_KEYS):
         return PLONE_6
     if _is_wordpress(document):
@@ -276,7 +276,7 @@ def _wall_of(page: Page, head: bytes, tree: HtmlElement) -> Platform | None:
     if protection is not None and not _has_password_field(tree):
         return Platform(name=f"an anti-bot page ({protection})", is_wall=True)
     if _is_log_in(page, head, tree):
-        return LOG_IN
+        return _LOG_IN
     return None
 
 
@@ -297,7 +297,7 @@ def _has_password_field(tree: HtmlElement) -> bool:
 
 
 def _shell_of(tree: HtmlElement) -> Platform | None:
-    """Return SHELL for a page without content of its own: a mount point for a script or
+    """Return `_SHELL` for a page without content of its own: a mount point for a script or
     a note to enable it.
     """
     if len(words_of(tree)) > _SHELL_CHARS:
@@ -306,9 +306,9 @@ def _shell_of(tree: HtmlElement) -> Platform | None:
         return None
     notes = (" ".join(tag.itertext()).lower() for tag in tree.iter("noscript"))
     if select(tree, _MOUNTS):
-        return SHELL
+        return _SHELL
     if any("javascript" in note for note in notes):
-        return SHELL
+        return _SHELL
     return None
 
 

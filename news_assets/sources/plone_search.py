@@ -28,6 +28,7 @@ from news_assets.sources.platforms import decoded_json, found_instead, string_of
 from news_assets.sources.storable_entries import (
     fallback_id,
     first_web_url,
+    or_none,
     sanitized,
     storable,
     unique,
@@ -97,28 +98,37 @@ def parse(page: Page, source: Source) -> Listing:
 
 def _search_url(address: str, conditions: Sequence[tuple[str, str]]) -> str:
     parts = urlsplit(address)
-    own: list[tuple[str, str]] = []
+    pairs: list[tuple[str, str]] = []
     if "@search" in parts.path:
-        own = parse_qsl(parts.query, keep_blank_values=True)
-    named = {name.partition(":")[0] for name, _ in own}
-    missing = [(name, value) for name, value in _QUERY if name not in named]
-    query = urlencode([*own, *missing, *conditions], quote_via=quote, safe=":")
-    return urlunsplit((parts.scheme, parts.netloc, _search_path(parts.path), query, ""))
+        pairs = parse_qsl(parts.query, keep_blank_values=True)
+    named = {name.partition(":")[0] for name, _ in pairs}
+    pairs += [(name, value) for name, value in _QUERY if name not in named]
+    query = urlencode([*pairs, *conditions], quote_via=quote, safe=":")
+    search = parts._replace(path=_search_path(parts.path), query=query, fragment="")
+    return search.geturl()
 
 
 def _search_path(path: str) -> str:
     """Return the path of the search below a folder; the API stands before the folder of
     a language.
     """
-    segments = [one for one in path.split("/") if one and not one.startswith("@")]
+    segments = []
+    for one in path.split("/"):
+        if one and not one.startswith("@"):
+            segments.append(one)
     if _API not in segments:
-        place = 0
-        for at, segment in enumerate(segments):
-            if _LANGUAGE_FOLDER.fullmatch(segment):
-                place = at
-                break
-        segments.insert(place, _API)
+        segments.insert(_place_of_api(segments), _API)
     return "/".join(("", *segments, "@search"))
+
+
+def _place_of_api(segments: Sequence[str]) -> int:
+    """Return where the API's segment belongs: before a folder of a language, else at
+    the beginning.
+    """
+    for place, segment in enumerate(segments):
+        if _LANGUAGE_FOLDER.fullmatch(segment):
+            return place
+    return 0
 
 
 def _next_urls(result: dict[str, Any], page: Page) -> tuple[str, ...]:
@@ -152,13 +162,15 @@ def _public_url(item: dict[str, Any], page: Page) -> str | None:
 
 def _result(page: Page, source: Source) -> dict[str, Any]:
     result = decoded_json(page, source, "a response of Plone's API")
-    if (
-        isinstance(result, dict)
-        and isinstance(result.get("items"), list)
-        and "@id" in result
-    ):
-        return result
-    raise ListingChangedError(f"{page.url}: {_refusal(result, page, source)}")
+    if not isinstance(result, dict) or "@id" not in result:
+        raise _changed(result, page, source)
+    if not isinstance(result.get("items"), list):
+        raise _changed(result, page, source)
+    return result
+
+
+def _changed(result: Any, page: Page, source: Source) -> ListingChangedError:
+    return ListingChangedError(f"{page.url}: {_refusal(result, page, source)}")
 
 
 def _refusal(result: Any, page: Page, source: Source) -> str:
@@ -172,8 +184,8 @@ def _refusal(result: Any, page: Page, source: Source) -> str:
 def _entry(item: dict[str, Any], page: Page, source: Source) -> ListedEntry:
     url = _public_url(item, page)
     base = url or page.final_url
-    title = plain_text(string_of(item, "title")) or None
-    summary = plain_text(string_of(item, "description")) or None
+    title = or_none(plain_text(string_of(item, "title")))
+    summary = or_none(plain_text(string_of(item, "description")))
     return ListedEntry(
         entry_id=string_of(item, "UID") or fallback_id(url, title, summary),
         url=url or "",
@@ -182,8 +194,8 @@ def _entry(item: dict[str, Any], page: Page, source: Source) -> ListedEntry:
         content_html=_content_of(item, base),
         categories=unique(map(plain_text, _subjects(item))),
         image_url=_image_of(item, base),
-        published_at=_time(item, "effective", source) or _time(item, "created", source),
-        updated_at=_time(item, "modified", source),
+        published_at=_time(item, source, "effective", "created"),
+        updated_at=_time(item, source, "modified"),
     )
 
 
@@ -192,7 +204,8 @@ def _content_of(item: dict[str, Any], base: str) -> str | None:
     markup = _blocks_html(item.get("blocks"), item.get("blocks_layout"))
     if not markup:
         markup = string_of(item.get("text"), "data")
-    return sanitized(markup.replace(f"/{_API}/", "/"), base)
+    markup = markup.replace(f"/{_API}/", "/")
+    return sanitized(markup, base)
 
 
 def _subjects(item: dict[str, Any]) -> list[str]:
@@ -211,10 +224,14 @@ def _image_of(item: dict[str, Any], base: str) -> str | None:
     return first_web_url(links, base)
 
 
-def _time(item: dict[str, Any], key: str, source: Source) -> datetime | None:
-    at = parse_date(string_of(item, key), source.timezone)
-    if at is not None and at.year >= _FIRST_YEAR:
-        return at
+def _time(item: dict[str, Any], source: Source, *names: str) -> datetime | None:
+    """Return the first time with one of these names; Plone states 1969 for none."""
+    for name in names:
+        at = parse_date(string_of(item, name), source.timezone)
+        if at is None:
+            continue
+        if at.year >= _FIRST_YEAR:
+            return at
     return None
 
 
@@ -313,8 +330,10 @@ def _node(node: dict[str, _Json], depth: int) -> str:
 
 def _styled(leaf: dict[str, _Json]) -> str:
     text = escape(leaf["text"], quote=False).replace("\n", "<br>")
+    if not text:
+        return ""
     for style, tag in _STYLES:
-        if leaf.get(style) is True and text:
+        if leaf.get(style) is True:
             text = f"<{tag}>{text}</{tag}>"
     return text
 

@@ -31,6 +31,7 @@ from news_assets.sources.storable_entries import (
     bounded,
     is_usable,
     optional_url,
+    or_none,
     problem_if,
     unique,
 )
@@ -162,7 +163,8 @@ def _robots_listing(text: str, page: Page, source: Source) -> Listing:
 
 def _text_listing(text: str, page: Page, source: Source) -> Listing:
     lines = text.split(None, MAX_ITEMS)
-    listing = _listing_of([{"loc": line} for line in lines[:MAX_ITEMS]], page, source)
+    items = [{"loc": line} for line in lines[:MAX_ITEMS]]
+    listing = _listing_of(items, page, source)
     problem = f"more than {MAX_ITEMS:,} addresses: the others are not read"
     cut = problem_if(len(lines) > MAX_ITEMS, problem)
     return replace(listing, problems=(*cut, *listing.problems))
@@ -175,7 +177,9 @@ def _children(items: Iterable[Fields], page: Page, source: Source) -> tuple[str,
     children: list[Child] = []
     for item in items:
         url = web_url(item["loc"], page.final_url) if "loc" in item else None
-        if url is not None and is_usable(url):
+        if url is None:
+            continue
+        if is_usable(url):
             children.append(Child(url, _time(item.get("lastmod"), source)))
     day = _requested_day(page)
     own = {page.url.partition("#")[0], page.final_url}
@@ -212,14 +216,15 @@ class _Dated:
 
 def _listing_of(items: Sequence[Fields], page: Page, source: Source) -> Listing:
     dated = _possible(items, page, source)
-    newest = sorted(dated, key=lambda one: one.sort_time, reverse=True)
-    taken = newest[: most("entries")]
-    if _requested_day(page) is not None:
-        taken = newest[-most("entries") :]  # closest to the day
-    listed = [_entry(one, page) for one in taken]
+    taken = _taken(dated, page)
     entries: dict[str, ListedEntry] = {}
-    for entry in filter(None, listed):
-        entries.setdefault(entry.entry_id, entry)
+    unusable = 0
+    for one in taken:
+        entry = _entry(one, page)
+        if entry is None:
+            unusable += 1
+        else:
+            entries.setdefault(entry.entry_id, entry)
     names = [plain_text(one.item.get("news:name", "")) for one in taken]
     languages = [one.item.get("news:language") for one in taken]
     return Listing(
@@ -227,10 +232,21 @@ def _listing_of(items: Sequence[Fields], page: Page, source: Source) -> Listing:
         title=line(_agreed(names), "title"),
         language=language_tag(_agreed(languages)),
         problems=(
-            *_problems(listed.count(None), len(taken), len(newest)),
+            *_problems(unusable, len(taken), len(dated)),
             *problem_if(not items, "no entries"),
         ),
     )
+
+
+def _taken(dated: Iterable[_Dated], page: Page) -> list[_Dated]:
+    """Return the newest entries, or those closest to the day that is requested, newest
+    first.
+    """
+    newest = sorted(dated, key=lambda one: one.sort_time, reverse=True)
+    count = most("entries")
+    if _requested_day(page) is None:
+        return newest[:count]
+    return newest[-count:]
 
 
 def _problems(unusable: int, taken: int, found: int) -> tuple[str, ...]:
@@ -287,7 +303,7 @@ def _entry(dated: _Dated, page: Page) -> ListedEntry | None:
     entry = ListedEntry(
         entry_id=canonical_url(url),
         url=url,
-        title=plain_text(item.get("news:title", "")) or None,
+        title=or_none(plain_text(item.get("news:title", ""))),
         categories=unique(map(plain_text, keywords)),
         image_url=optional_url(item.get("image:loc"), page.final_url),
         published_at=dated.published_at,

@@ -202,10 +202,12 @@ def in_order(children: Iterable[Child], day: date | None = None) -> tuple[str, .
     With a day: only the children that can have articles of it, closest first. Those
     last changed before the day, or named after another period, are omitted.
     """
-    unique = list({child.url: child for child in children}.values())
+    by_url = {child.url: child for child in children}
+    unique = list(by_url.values())
+    ordered = sorted(unique, key=_newest_first)
     if day is not None:
-        return tuple(child.url for child in _of_day(unique, day))
-    return tuple(child.url for child in sorted(unique, key=_newest_first))
+        ordered = _of_day(unique, day)
+    return tuple(child.url for child in ordered)
 
 
 def _newest_first(child: Child) -> tuple[int, float, float]:
@@ -224,22 +226,32 @@ def _of_day(children: Sequence[Child], day: date) -> list[Child]:
 
 def _may_hold(child: Child, day: date) -> bool:
     period = _period_of(child.url)
-    if period is not None and not period[0] - _SLACK <= day <= period[1] + _SLACK:
-        return False
+    if period is not None:
+        first, last = period
+        if not first - _SLACK <= day <= last + _SLACK:
+            return False
     if child.lastmod is None:
         return True
     return child.lastmod.date() >= day - _SLACK
 
 
 def _closest_first(child: Child, day: date) -> tuple[int, int, float]:
-    """Return the place of a child: those of the day's own period first, then those of
-    the days around, then those without a period.
-    """
-    period = _period_of(child.url)
-    distance = 2 if period is None else 0 if period[0] <= day <= period[1] else 1
     rank = 2 if _rank_of(child.url) == 2 else 0
     changed = child.lastmod.timestamp() if child.lastmod else float("inf")
-    return rank, distance, changed
+    return rank, _distance(child, day), changed
+
+
+def _distance(child: Child, day: date) -> int:
+    """Return 0 for a child whose name has a period with this day, 1 with another one,
+    2 with none.
+    """
+    period = _period_of(child.url)
+    if period is None:
+        return 2
+    first, last = period
+    if first <= day <= last:
+        return 0
+    return 1
 
 
 def _rank_of(url: str) -> int:

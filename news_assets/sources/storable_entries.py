@@ -76,18 +76,22 @@ def is_usable(url: str | None) -> bool:
     """Return whether there is an address, and it is short enough; a cut one would be
     another address.
     """
-    if not bool(url):
+    if not url:
         return False
-    return len(url or "") <= most("address")
+    return len(url) <= most("address")
 
 
 def _shared_ids(entries: Sequence[ListedEntry]) -> set[str]:
+    urls: dict[str, set[str]] = defaultdict(set)
     ids = Counter(entry.entry_id for entry in entries)
-    urls = defaultdict(set)
     for entry in entries:
         if ids[entry.entry_id] > 1:
             urls[entry.entry_id].add(canonical_url(entry.url))
-    return {entry_id for entry_id, addresses in urls.items() if len(addresses) > 1}
+    shared = set()
+    for entry_id, addresses in urls.items():
+        if len(addresses) > 1:
+            shared.add(entry_id)
+    return shared
 
 
 def _link_problems(entries: Sequence[ListedEntry]) -> list[str]:
@@ -134,7 +138,8 @@ def fallback_id(url: str | None, *texts: str | None) -> str:
     if url:
         return canonical_url(url)
     joined = "\n".join(text or "" for text in texts)
-    return "sha256:" + hashlib.sha256(joined.encode("utf-8", "replace")).hexdigest()
+    digest = hashlib.sha256(joined.encode("utf-8", "replace"))
+    return f"sha256:{digest.hexdigest()}"
 
 
 def first_web_url(links: Iterable[str], base: str) -> str | None:
@@ -175,4 +180,11 @@ def sanitized(markup: str, base: str) -> str | None:
     """Return an entry's text as safe HTML; None without a text."""
     if not markup:
         return None
-    return sanitize(markup, base) or None
+    return or_none(sanitize(markup, base))
+
+
+def or_none(text: str) -> str | None:
+    """Return a text; None for an empty one."""
+    if not text:
+        return None
+    return text

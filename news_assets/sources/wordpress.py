@@ -21,6 +21,7 @@ from news_assets.sources.storable_entries import (
     fallback_id,
     first_web_url,
     optional_url,
+    or_none,
     problem_if,
     sanitized,
     storable,
@@ -72,9 +73,10 @@ def day_url(source: Source, day: date) -> str:
 
 
 def _midnight(day: date, source: Source) -> datetime:
-    return parse_date(day.isoformat(), source.timezone) or datetime.combine(
-        day, time(), UTC
-    )
+    local = parse_date(day.isoformat(), source.timezone)
+    if local is None:
+        return datetime.combine(day, time(), UTC)
+    return local
 
 
 def parse(page: Page, source: Source) -> Listing:
@@ -162,12 +164,13 @@ def _per_page(query: Mapping[str, str]) -> int:
 def _with(url: str, changes: Mapping[str, str]) -> str:
     """Return the address with these parameters set; an existing one keeps its position."""
     parts = urlsplit(url)
-    pairs = parse_qsl(parts.query)
-    own = {name for name, _ in pairs}
-    changed = [(name, changes.get(name, value)) for name, value in pairs]
-    added = [(name, changes[name]) for name in changes if name not in own]
-    query = urlencode(changed + added, safe=",:/")
-    return urlunsplit((parts.scheme, parts.netloc, parts.path, query, ""))
+    added = dict(changes)
+    pairs = []
+    for name, value in parse_qsl(parts.query):
+        pairs.append((name, changes.get(name, value)))
+        added.pop(name, None)
+    query = urlencode([*pairs, *added.items()], safe=",:/")
+    return parts._replace(query=query, fragment="").geturl()
 
 
 def _next_urls(page: Page, count: int) -> tuple[str, ...]:
@@ -187,7 +190,7 @@ def _next_urls(page: Page, count: int) -> tuple[str, ...]:
 def _entry(post: _Object, page: Page, source: Source) -> ListedEntry:
     guid = plain_text(_rendered(post, "guid"))
     url = optional_url(string_of(post, "link") or guid, page.final_url)
-    title = plain_text(_rendered(post, "title")) or None
+    title = or_none(plain_text(_rendered(post, "title")))
     content = _rendered(post, "content")
     embedded = post.get("_embedded")
     if not isinstance(embedded, dict):
@@ -197,7 +200,7 @@ def _entry(post: _Object, page: Page, source: Source) -> ListedEntry:
         entry_id=guid or fallback_id(url, title, content),
         url=url or "",
         title=title,
-        summary=_CUT_MARKER.sub("", excerpt) or None,
+        summary=or_none(_CUT_MARKER.sub("", excerpt)),
         content_html=sanitized(content, url or page.final_url),
         authors=_names(_list(embedded, "author")),
         categories=_names(_terms(embedded)),
@@ -217,19 +220,22 @@ def _terms(embedded: _Object) -> list[Any]:
 
 
 def _names(values: Iterable[Any]) -> tuple[str, ...]:
-    return unique(plain_text(string_of(value, "name")) for value in values)
+    names = [string_of(value, "name") for value in values]
+    return unique(map(plain_text, names))
 
 
 def _image_url(post: _Object, embedded: _Object, page: Page) -> str | None:
-    """Return the featured image, else the one in Jetpack's field."""
     media = _list(embedded, "wp:featuredmedia")
     links = [string_of(one, "source_url") for one in media]
-    return first_web_url((*links, string_of(post, _JETPACK_IMAGE)), page.final_url)
+    links.append(string_of(post, _JETPACK_IMAGE))
+    return first_web_url(links, page.final_url)
 
 
 def _time(post: _Object, name: str, source: Source) -> datetime | None:
     in_utc = parse_date(string_of(post, f"{name}_gmt"), "UTC")
-    return in_utc or parse_date(string_of(post, name), source.timezone)
+    if in_utc is not None:
+        return in_utc
+    return parse_date(string_of(post, name), source.timezone)
 
 
 def _rendered(post: _Object, name: str) -> str:

@@ -107,7 +107,8 @@ def _closed(body: bytes) -> tuple[bytes, str | None]:
     whole one unchanged.
     """
     root = _ROOT.search(body)
-    if root is None or _CLOSING.search(body[-_TAIL_BYTES:]):
+    tail = body[-_TAIL_BYTES:]
+    if root is None or _CLOSING.search(tail):
         return body, None
     end = max((match.end() for match in _ENTRY_END.finditer(body)), default=None)
     if end is None:

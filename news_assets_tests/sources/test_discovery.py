@@ -6,14 +6,8 @@ from hypothesis import strategies as st
 from news_assets.sources.discovery import (
     CandidateUrl,
     facts_of,
-    is_html,
-    kinds_of,
-    linked_feeds,
     name_of,
-    platform_apis,
     robots_url,
-    site_name,
-    stated_language,
     usual_feeds,
     usual_sitemaps,
 )
@@ -29,12 +23,12 @@ def in_head(*links: str) -> list[tuple[str, str | None]]:
     """Return address and refusal of each feed found in a head with these links."""
     return [
         (one.url, one.refusal)
-        for one in linked_feeds(page_of(html("<p>x</p>", head="".join(links)), URL))
+        for one in facts_of(page_of(html("<p>x</p>", head="".join(links)), URL)).feeds
     ]
 
 
 def in_body(*links: str) -> list[str]:
-    return [one.url for one in linked_feeds(page_of(html("".join(links)), URL))]
+    return [one.url for one in facts_of(page_of(html("".join(links)), URL)).feeds]
 
 
 def test_every_form_of_an_alternate_link_is_found() -> None:
@@ -126,7 +120,7 @@ def test_the_api_of_the_platform_is_a_candidate() -> None:
         "x", head='<meta name="generator" content="Plone 6 - https://plone.org">'
     )
     apis = [
-        platform_apis(page_of(body, URL))
+        facts_of(page_of(body, URL)).apis
         for body in (wordpress, linking, plone_6, html("x"))
     ]
     assert apis == [
@@ -174,21 +168,27 @@ def test_usual_addresses_of_plone_stay_below_the_page() -> None:
 
 def test_the_likeliest_kind_of_a_document_comes_first() -> None:
     rss = '<rss version="2.0"><channel/></rss>'
-    assert kinds_of(page_of(rss, URL))[0] == "feed"
-    assert kinds_of(page_of(rss, "https://g1.globo.com/rss/g1/"))[:2] == ("g1", "feed")
-    assert kinds_of(page_of("<urlset/>", URL))[0] == "sitemap"
-    assert kinds_of(page_of(html('<div class="feed-post-link">x</div>'), URL)) == (
+    assert facts_of(page_of(rss, URL)).kinds[0] == "feed"
+    assert facts_of(page_of(rss, "https://g1.globo.com/rss/g1/")).kinds[:2] == (
+        "g1",
+        "feed",
+    )
+    assert facts_of(page_of("<urlset/>", URL)).kinds[0] == "sitemap"
+    assert facts_of(
+        page_of(html('<div class="feed-post-link">x</div>'), URL)
+    ).kinds == (
         "g1",
         "plone_listing",
         "ebc",
     )
-    assert "wordpress" not in kinds_of(
-        page_of(html('<img src="/wp-content/a.png">'), URL)
+    assert (
+        "wordpress"
+        not in facts_of(page_of(html('<img src="/wp-content/a.png">'), URL)).kinds
     ), "it requests another address"
 
 
 def test_only_html_pages_are_searched_for_links() -> None:
-    assert is_html(page_of(html("<p>x</p>"), URL))
+    assert facts_of(page_of(html("<p>x</p>"), URL)).is_html
     for body in (
         "",
         "{}",
@@ -197,7 +197,7 @@ def test_only_html_pages_are_searched_for_links() -> None:
         "Service unavailable",
         "Erro <rss><channel>",
     ):
-        assert not is_html(page_of(body, URL)), body
+        assert not facts_of(page_of(body, URL)).is_html, body
 
 
 def test_a_site_is_named_by_its_metadata_else_its_title() -> None:
@@ -206,10 +206,10 @@ def test_a_site_is_named_by_its_metadata_else_its_title() -> None:
         title="Início – Diário da Serra",
         head='<meta property="og:site_name" content="Diário da Serra">',
     )
-    assert site_name(page_of(named, URL)) == "Diário da Serra"
-    assert site_name(page_of(html("x", title="Início"), URL)) == "Início"
-    assert site_name(page_of("<urlset/>", URL)) is None
-    assert stated_language(page_of(named, URL)) == "pt-BR"
+    assert facts_of(page_of(named, URL)).name == "Diário da Serra"
+    assert facts_of(page_of(html("x", title="Início"), URL)).name == "Início"
+    assert facts_of(page_of("<urlset/>", URL)).name is None
+    assert facts_of(page_of(named, URL)).language == "pt-BR"
 
 
 def test_a_name_ends_without_the_word_feed_and_is_cut() -> None:

@@ -74,17 +74,17 @@ def platform(body: str | bytes, url: str = URL) -> Platform | None:
             html(
                 '<div class="feed-post bstn-item"><a class="feed-post-link gui">x</a></div>'
             ),
-            platforms.G1,
+            Platform(name="G1", kind="g1"),
         ),
         (
             "\ufeff<?xml version='1.0'?>\n<!-- a -->\n<feed xmlns='http://www.w3.org/2005/Atom'/>",
-            platforms.ATOM,
+            Platform(name="an Atom feed", kind="feed"),
         ),
-        ("<rdf:RDF/>", platforms.RSS),
-        ("<sitemapindex/>", platforms.SITEMAP),
+        ("<rdf:RDF/>", Platform(name="an RSS feed", kind="feed")),
+        ("<sitemapindex/>", Platform(name="a sitemap", kind="sitemap")),
         (
             '{"version": "https://jsonfeed.org/version/1.1", "items": []}',
-            platforms.JSON_FEED,
+            Platform(name="a JSON feed", kind="json_feed"),
         ),
         (
             '{"@id": "https://example.org/@search", "items": [], "items_total": 0}',
@@ -135,22 +135,22 @@ def test_a_log_in_page_has_a_password_field_a_log_in_address_or_link() -> None:
     forward = html(
         '<a href="/acl_users/credentials_cookie_auth/require_login?came_from=/mec">continuar</a>'
     )
-    assert platform(field) == platforms.LOG_IN
-    assert platform(forward) == platforms.LOG_IN
-    assert (
-        platform(html("<p>x</p>", title="Acesso restrito"), f"{URL}/login_form?a=1")
-        == platforms.LOG_IN
-    )
+    assert platform(field) == Platform(name="a log-in page", is_wall=True)
+    assert platform(forward) == Platform(name="a log-in page", is_wall=True)
+    assert platform(
+        html("<p>x</p>", title="Acesso restrito"), f"{URL}/login_form?a=1"
+    ) == Platform(name="a log-in page", is_wall=True)
     assert platform(html(f"{PROSE}<form><input type=password></form>")) is None
 
 
 def test_a_page_that_only_starts_a_script_is_a_shell() -> None:
-    assert (
-        platform(html('<div id="app"></div><script src="/a.js"></script>'))
-        == platforms.SHELL
-    )
+    assert platform(
+        html('<div id="app"></div><script src="/a.js"></script>')
+    ) == Platform(name="an empty page that needs JavaScript", is_wall=True)
     plea = "<noscript>Ative o JavaScript para ver esta página.</noscript><script src='/a.js'></script>"
-    assert platform(html(plea)) == platforms.SHELL
+    assert platform(html(plea)) == Platform(
+        name="an empty page that needs JavaScript", is_wall=True
+    )
     assert (
         platform(html(f"<div id=app>{PROSE}</div><script src='/a.js'></script>"))
         is None

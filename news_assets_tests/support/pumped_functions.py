@@ -253,7 +253,7 @@ FUNCTIONS: tuple[tuple[str, Callable[[str], object], Iterable[str]], ...] = (
     ("unique", lambda text: unique(text.split()), ("a{n} ",)),
     ("platform_of", lambda text: platforms.platform_of(page("<html>" + text)), (*MARKUP, "class='", "content=")),
     ("protection_of_page", lambda text: bot_protection.protection_of_page(text.encode("utf-8", "replace")), TEXT),
-    ("linked_feeds", lambda text: discovery.linked_feeds(page("<html>" + text)),
+    ("linked_feeds", lambda text: discovery.facts_of(page("<html>" + text)).feeds,
      ("<a href=/feed/{n}>a</a>", "<link rel=alternate type=application/rss+xml href=/{n}>", *MARKUP)),
     ("clock_of_text", clock_of_text, (*TEXT, "12:00 - ", "after ", "12:00 pm")),
     ("moment_of_text", moment_of_text, (*TEXT, "mar 1, 2026 ", "1/1/2026 ", "2026-01-01T12:00 ")),

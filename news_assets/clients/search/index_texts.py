@@ -328,15 +328,15 @@ def _marked(text: str, start: int, end: int, spans: Iterable[tuple[int, int]]) -
     return " ".join(marked.split())
 
 
-Key = TypeVar("Key", bound=Hashable)
+_Key = TypeVar("_Key", bound=Hashable)
 _Term = TypeVar("_Term", bound=Hashable)
 
 _UNRANKED = (None, None)
 
 
 def ranks(
-    by_words: Iterable[tuple[Key, float]], by_vector: Iterable[tuple[Key, float]]
-) -> dict[Key, Explanation]:
+    by_words: Iterable[tuple[_Key, float]], by_vector: Iterable[tuple[_Key, float]]
+) -> dict[_Key, Explanation]:
     """Return ranks and scores by key, without words; both rankings are best first.
 
     Copies of one text have one key, and the rank of the first of them.
@@ -356,8 +356,10 @@ def ranks(
     return found
 
 
-def _first_ranks(ranking: Iterable[tuple[Key, float]]) -> dict[Key, tuple[int, float]]:
-    first: dict[Key, tuple[int, float]] = {}
+def _first_ranks(
+    ranking: Iterable[tuple[_Key, float]],
+) -> dict[_Key, tuple[int, float]]:
+    first: dict[_Key, tuple[int, float]] = {}
     for rank, (key, score) in enumerate(ranking, start=1):
         first.setdefault(key, (rank, score))
     return first

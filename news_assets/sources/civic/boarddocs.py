@@ -49,6 +49,7 @@ from news_assets.sources.civic.reading.page_values import (
     json_of,
     objects,
     parameter,
+    requests_to,
     text_at,
     text_of,
     tree_of,
@@ -90,7 +91,9 @@ def parse(page: Page, context: ParseContext) -> MeetingListing:
         return _meetings(page, context)
     tree = tree_of(page, _EXPECTED)
     elements = select(tree, _ITEMS)
-    if elements or (is_agenda and select(tree, ".print-meeting-name")):
+    if is_agenda and not elements:
+        is_agenda = bool(select(tree, ".print-meeting-name"))
+    if is_agenda or elements:
         return MeetingListing(meetings=(_agenda(tree, elements, page, context),))
     committees = _committees(tree)
     if not committees:
@@ -114,7 +117,7 @@ def _committees(tree: HtmlElement) -> dict[str, str]:
 def _meetings(page: Page, context: ParseContext) -> MeetingListing:
     answer = json_of(page, _EXPECTED)
     rows = objects(answer)
-    if not isinstance(answer, list) or len(rows) != len(answer):
+    if rows != answer:
         raise changed(page, _EXPECTED)
     meetings: list[Meeting] = []
     for row in rows:
@@ -129,7 +132,7 @@ def _meeting(row: Object, page: Page, context: ParseContext) -> Meeting:
     own_id, name = text_at(row, "unique"), text_at(row, "name")
     day = _day(text_at(row, "numberdate"))
     new_day = day_of_text(name) if _MOVED.search(name) else None
-    is_moved = new_day is not None and new_day != day
+    is_moved = new_day not in (None, day)
     url = urljoin(page.final_url, f"goto?open&id={quote(own_id)}")
     return meeting_of(
         Meeting(
@@ -189,7 +192,9 @@ def _start(tree: HtmlElement) -> Moment | None:
 
 def _item(element: HtmlElement, sequence: int, base: str) -> AgendaItem:
     facts = {text_of(term).lower(): value for term, value in _facts(element)}
-    subject = facts.get("subject") or next(iter(visible_lines(element)), "")
+    subject = facts.get("subject", "")
+    if not subject:
+        subject = next(iter(visible_lines(element)), "")
     number, title = _numbered(_SUBJECT.sub("", subject))
     files = dict.fromkeys(_attachments(element, base))
     return AgendaItem(
@@ -213,15 +218,20 @@ def _facts(element: HtmlElement) -> Iterator[tuple[HtmlElement, str]]:
     """Yield the terms of an item with the text of each."""
     for term in element.iter("dt"):
         value = term.getnext()
-        if value is not None and value.tag == "dd":
+        if value is None:
+            continue
+        if value.tag == "dd":
             yield term, text_of(value)
 
 
 def _attachments(element: HtmlElement, base: str) -> Iterator[Attachment]:
     for anchor in element.iter("a"):
         href = href_of(anchor, base)
-        if href is not None and _FILE.search(href[:2000]):
-            yield Attachment(name=_SIZE.sub("", text_of(anchor)), url=href)
+        if href is None:
+            continue
+        if _FILE.search(href[:2000]):
+            name = _SIZE.sub("", text_of(anchor))
+            yield Attachment(name=name, url=href)
 
 
 # --- requests -------------------------------------------------------------------------
@@ -231,7 +241,7 @@ def upcoming(url: str, today: date) -> Requests:
     """Return the request for the committees, whose answer continues with the meetings
     of each.
     """
-    return (Request(url=urljoin(_folder(url), "Public")),)
+    return requests_to(urljoin(_folder(url), "Public"))
 
 
 def days(url: str, first: date, last: date) -> Requests:
@@ -241,8 +251,9 @@ def days(url: str, first: date, last: date) -> Requests:
 
 def items(url: str, meeting: Meeting) -> Requests:
     """Return the request for a meeting's agenda, which needs its id twice."""
-    query = _query(id=meeting.vendor_id)
-    return (_post(url, f"PRINT-AgendaDetailed?open&{query}", id=meeting.vendor_id),)
+    own_id = meeting.vendor_id
+    query = _query(id=own_id)
+    return (_post(url, f"PRINT-AgendaDetailed?open&{query}", id=own_id),)
 
 
 def _list_of(url: str, committee: str, name: str) -> Request:
@@ -253,9 +264,12 @@ def _list_of(url: str, committee: str, name: str) -> Request:
 
 
 def _post(url: str, path: str, **form: str) -> Request:
-    address = urljoin(_folder(url), path)
-    body = urlencode(form).encode()
-    return Request(url=address, method="POST", body=body, headers=_FORM)
+    return Request(
+        url=urljoin(_folder(url), path),
+        method="POST",
+        body=urlencode(form).encode(),
+        headers=_FORM,
+    )
 
 
 def _query(**parts: str) -> str:

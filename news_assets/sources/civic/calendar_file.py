@@ -148,9 +148,9 @@ def _events(page: Page, problems: list[str]) -> list["Event"]:
 def _first_value(event: "Event", name: str) -> Any:
     """Return the value of a property, the first one of several."""
     value = event.get(name)
-    if isinstance(value, list) and value:
-        return value[0]
-    return value
+    if not isinstance(value, list):
+        return value
+    return next(iter(value), value)
 
 
 def _parsed(text: str) -> list["Event"]:
@@ -166,10 +166,12 @@ def _without_zones(text: str) -> str:
     kept: list[str] = []
     is_zone = False
     for line in text.splitlines():
-        is_zone = is_zone or line.startswith("BEGIN:VTIMEZONE")
+        if line.startswith("BEGIN:VTIMEZONE"):
+            is_zone = True
         if not is_zone:
             kept.append(line)
-        is_zone = is_zone and not line.startswith("END:VTIMEZONE")
+        elif line.startswith("END:VTIMEZONE"):
+            is_zone = False
     return "\r\n".join(kept) + "\r\n"
 
 
@@ -181,7 +183,8 @@ def _text(event: "Event", name: str) -> str:
 
 
 def _local(event: "Event", name: str, context: ParseContext) -> Moment | None:
-    return _moment(_value(_first_value(event, name), "dt"), context)
+    stated = _first_value(event, name)
+    return _moment(_value(stated, "dt"), context)
 
 
 def _value(holder: Any, name: str) -> Any:
@@ -223,7 +226,9 @@ def _starts(
     uid, cancelled = _text(event, "UID"), _cancelled(event, context)
     found: list[Moment] = []
     for one in _repeats(event, start, context, problems):
-        if (uid, one) not in moved and one not in cancelled:
+        if (uid, one) in moved:
+            continue
+        if one not in cancelled:
             found.append(one)
     return found
 
@@ -246,10 +251,14 @@ def _cancelled(event: "Event", context: ParseContext) -> set[Moment | None]:
 def _may_have_ended(event: "Event", context: ParseContext) -> bool:
     """Whether a series has a last day that is past, or a number of meetings."""
     rule = _rule_of(event)
-    until = [_moment(value, context) for value in rule.get("UNTIL", [])]
     if "COUNT" in rule:
         return True
-    return any(one and one.day < context.now.date() for one in until)
+    today = context.now.date()
+    for value in rule.get("UNTIL", []):
+        last = _moment(value, context)
+        if last and last.day < today:
+            return True
+    return False
 
 
 def _rule_of(event: "Event") -> dict[str, list[Any]]:
@@ -306,11 +315,11 @@ def _is_simple(rule: Mapping[str, list[Any]]) -> bool:
 
 def _last_times(until: Iterable[Any], context: ParseContext) -> list[datetime]:
     """Return the last times that a rule allows."""
-    moments = [_moment(value, context) for value in until]
     found: list[datetime] = []
-    for one in moments:
-        if one:
-            found.append(datetime.combine(one.day, one.clock or time.max))
+    for value in until:
+        last = _moment(value, context)
+        if last:
+            found.append(datetime.combine(last.day, last.clock or time.max))
     return found
 
 
@@ -358,10 +367,10 @@ def _id_of(event: "Event", start: Moment, context: ParseContext) -> str:
     """Return the id of an event; of a meeting of a series with its planned day."""
     uid = _text(event, "UID") or digest(_text(event, "SUMMARY"), str(start))
     planned = _local(event, "RECURRENCE-ID", context)
-    if planned is None and "RRULE" in event:
-        planned = start
     if planned is None:
-        return uid
+        if "RRULE" not in event:
+            return uid
+        planned = start
     return f"{uid}#{planned.day:%Y%m%d}"
 
 

@@ -93,8 +93,11 @@ def _next_url(document: Object, page: Page) -> str | None:
 def _meetings(
     rows: Sequence[object], page: Page, context: ParseContext
 ) -> tuple[Meeting, ...]:
-    events = [row for row in objects(rows) if "eventName" in row]
-    return tuple(_meeting(row, page, context) for row in events)
+    meetings = []
+    for row in objects(rows):
+        if "eventName" in row:
+            meetings.append(_meeting(row, page, context))
+    return tuple(meetings)
 
 
 def _meeting(row: Object, page: Page, context: ParseContext) -> Meeting:
@@ -120,9 +123,13 @@ def _meeting(row: Object, page: Page, context: ParseContext) -> Meeting:
 
 def _links(row: Object, page: Page) -> tuple[Link, ...]:
     """Return the files and videos of a meeting."""
-    links = [_file(one, page) for one in objects(row.get("publishedFiles"))]
-    links += [optional_link("Video", url_at(row, page, name)) for name in _VIDEOS]
-    if youtube := text_at(row, "youtubeVideoId"):
+    links: list[Link | None] = []
+    for one in objects(row.get("publishedFiles")):
+        links.append(_file(one, page))
+    for name in _VIDEOS:
+        links.append(optional_link("Video", url_at(row, page, name)))
+    youtube = text_at(row, "youtubeVideoId")
+    if youtube:
         href = f"https://www.youtube.com/watch?v={quote(youtube)}"
         links.append(Link(title="Video", href=href))
     return unique_links(links)
@@ -130,9 +137,13 @@ def _links(row: Object, page: Page) -> tuple[Link, ...]:
 
 def _updated_at(row: Object) -> datetime | None:
     """Return when the last file was published, else when the meeting was entered."""
-    files = objects(row.get("publishedFiles"))
-    published = [utc_time(text_at(one, "publishOn")) for one in files]
-    return max(filter(None, published), default=utc_time(text_at(row, "createdOn")))
+    published: list[datetime] = []
+    for one in objects(row.get("publishedFiles")):
+        at = utc_time(text_at(one, "publishOn"))
+        if at is not None:
+            published.append(at)
+    entered_at = utc_time(text_at(row, "createdOn"))
+    return max(published, default=entered_at)
 
 
 def _portal(page: Page) -> str:

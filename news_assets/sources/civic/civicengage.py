@@ -92,11 +92,11 @@ def _requests(options: Iterable[HtmlElement], page: Page) -> Requests:
     found: list[Request] = []
     for option in options:
         number, name = option.get("value", ""), text_of(option)
-        if not number.isdecimal():
+        if not number.isdecimal() or number == "0":
             continue
-        if number == "0":
+        if _NOT_READ.search(name):
             continue
-        if _READ.search(name) and not _NOT_READ.search(name):
+        if _READ.search(name):
             found.append(_category_request(page.final_url, number))
     return tuple(found[:_MAX_CATEGORIES])
 
@@ -217,8 +217,12 @@ def _meeting(
 
 
 def _link(document: _Document) -> Link:
-    kind = "Packet" if _PACKET.search(document.title) else "Agenda"
-    return Link(title="Minutes" if document.is_minutes else kind, href=document.href)
+    title = "Agenda"
+    if document.is_minutes:
+        title = "Minutes"
+    elif _PACKET.search(document.title):
+        title = "Packet"
+    return Link(title=title, href=document.href)
 
 
 # --- requests -------------------------------------------------------------------------

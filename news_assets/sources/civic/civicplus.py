@@ -8,6 +8,7 @@ names the body.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import date, datetime
 from urllib.parse import urlencode, urljoin
 
@@ -22,6 +23,7 @@ from news_assets.records.meetings import (
 )
 from news_assets.records.reading import Page
 from news_assets.sources.civic.reading.agenda_pages import (
+    Headings,
     agenda_of,
     notes_beside,
     visible_lines,
@@ -133,7 +135,8 @@ def _meeting(
 def _file_of_anchors(row: HtmlElement) -> re.Match[str] | None:
     """Return the id of a meeting without files: the name of its row's anchor."""
     names = " ".join(anchor.get("name", "") for anchor in row.iter("a"))
-    return _FILE.search(f"/ViewFile/Agenda/{names.strip()}"[:2000])
+    path = f"/ViewFile/Agenda/{names.strip()}"
+    return _FILE.search(path[:2000])
 
 
 def _links(files: list[tuple[Link, re.Match[str]]]) -> Iterator[Link]:
@@ -159,15 +162,14 @@ def _agenda(
     """
     levels = [_level(element) for element in elements]
     items: list[AgendaItem] = []
-    headings: dict[int, str] = {}
+    headings = Headings()
     for element, level, below in zip(elements, levels, [*levels[1:], 0], strict=True):
-        headings = {above: headings[above] for above in headings if above < level}
-        section = headings[max(headings)] if headings else ""
-        item = _item(element, len(items) + 1, section, base)
-        headings[level] = item.title
-        is_heading = below > level and not item.attachments
-        if item.title and not is_heading:
-            items.append(item)
+        item = _item(element, len(items) + 1, base)
+        section = headings.enter(level, item.title)
+        if not item.title:
+            continue
+        if below <= level or item.attachments:
+            items.append(replace(item, section=section))
     stated = _FILE.search(page.final_url[:2000])
     own_id = stated["number"] if stated else ""
     return agenda_of(items, notes_beside(tree, elements), own_id)
@@ -180,14 +182,13 @@ def _level(element: HtmlElement) -> int:
     return int(match[1])
 
 
-def _item(element: HtmlElement, sequence: int, section: str, base: str) -> AgendaItem:
+def _item(element: HtmlElement, sequence: int, base: str) -> AgendaItem:
     described = words_at(element, ".desc")
     files = titled_links(element, base, ".documents a, a.file")
     return AgendaItem(
         sequence=sequence,
         number=words_at(element, ".bullet, .number").strip("(). "),
         title=words_at(element, ".title") or described,
-        section=section,
         matter_file=first_file([described, *visible_lines(element)]),
         attachments=attachments_of(files),
     )

@@ -14,7 +14,7 @@ agenda. A recording is shown on the meeting's page.
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from datetime import date, time, timedelta
+from datetime import date, time
 from typing import Final
 from urllib.parse import quote, urljoin
 
@@ -136,7 +136,9 @@ def _meeting(row: Object, page: Page, context: ParseContext) -> Meeting:
 
 def _start(row: Object) -> Moment | None:
     moment = wall_clock(text_at(row, "MeetingDateTime", "MeetingDate"))
-    if moment and moment.clock == time():
+    if moment is None:
+        return None
+    if moment.clock == time():
         return replace(moment, clock=None)
     return moment
 
@@ -166,8 +168,11 @@ def _documents(
 def _agenda_page(documents: Iterable[Object]) -> str:
     """Return the HTML of the agenda; empty without one."""
     for one in documents:
-        if text_at(one, "DocumentType") == _AGENDA_PAGE and one.get("Html"):
-            return str(one["Html"])
+        if text_at(one, "DocumentType") != _AGENDA_PAGE:
+            continue
+        markup = one.get("Html")
+        if markup:
+            return str(markup)
     return ""
 
 
@@ -264,8 +269,12 @@ def _numbered_lines(tree: HtmlElement, base: str) -> list[Line]:
 
 
 def _files_in(row: HtmlElement) -> list[HtmlElement]:
-    anchors = row.iter("a")
-    return [one for one in anchors if _DOCUMENT.search(one.get("href", "")[:2000])]
+    files = []
+    for anchor in row.iter("a"):
+        href = anchor.get("href", "")
+        if _DOCUMENT.search(href[:2000]):
+            files.append(anchor)
+    return files
 
 
 def _file(anchor: HtmlElement, base: str) -> Attachment | None:
@@ -278,11 +287,6 @@ def _file(anchor: HtmlElement, base: str) -> Attachment | None:
 
 
 # --- requests -------------------------------------------------------------------------
-
-
-def upcoming(url: str, today: date) -> Requests:
-    """Return the request for the next half year."""
-    return days(url, today, today + timedelta(days=182))
 
 
 def days(url: str, first: date, last: date) -> Requests:

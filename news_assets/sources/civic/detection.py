@@ -178,7 +178,9 @@ def _linked(page: Page) -> list[VendorAddress]:
     found: list[VendorAddress] = []
     for element in select(tree, "a[href], iframe[src]"):
         url = web_url(element.get("href") or element.get("src") or "", base)
-        sources = vendors_of_address(url or "")
+        if url is None:
+            continue
+        sources = vendors_of_address(url)
         if not _names_agendas(element):
             sources = tuple(one for one in sources if one.kind != "civicengage")
         found += sources

@@ -9,7 +9,7 @@ wall clock counted as if it were UTC. `Description` holds the place: its lines b
 import json
 import re
 from dataclasses import replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 from urllib.parse import urljoin
 
 from lxml.html import HtmlElement
@@ -38,10 +38,12 @@ from news_assets.sources.civic.reading.page_values import (
     is_json,
     json_of,
     links_in,
+    links_to,
     objects,
     optional_link,
     origin_of,
     parameter,
+    requests_to,
     text_at,
     text_of,
     tree_of,
@@ -130,13 +132,14 @@ def _location(row: Object) -> Location:
     lines = [clean(plain_text(part)) for part in _BREAK.split(described[:4000])]
     if name not in lines:
         return Location(name=name)
-    rest = [part for part in lines if part and part != name]
+    rest = [part for part in lines if part not in ("", name)]
     return Location(name=name, address=", ".join(rest))
 
 
 def _document(row: Object, base: str) -> Link | None:
     title = _FORM.sub("", text_at(row, "Title")) or text_at(row, "Type")
-    return optional_link(title, optional_url(text_at(row, "Url"), base))
+    url = optional_url(text_at(row, "Url"), base)
+    return optional_link(title, url)
 
 
 # --- the page of one meeting ----------------------------------------------------------
@@ -166,7 +169,7 @@ def _item(
     element: HtmlElement, sequence: int, titles: dict[HtmlElement, str], base: str
 ) -> AgendaItem:
     """Return one item; `titles` are the titles of the containers around it."""
-    files = [link for link in links_in(element, base) if _FILE.search(link.href)]
+    files = links_to(links_in(element, base), _FILE)
     outcome, votes = _decision(element)
     return AgendaItem(
         sequence=sequence,
@@ -216,11 +219,6 @@ def _decision(element: HtmlElement) -> tuple[Decision, tuple[Vote, ...]]:
 # --- requests -------------------------------------------------------------------------
 
 
-def upcoming(url: str, today: date) -> Requests:
-    """Return the request for the next half year."""
-    return days(url, today, today + timedelta(days=182))
-
-
 def days(url: str, first: date, last: date) -> Requests:
     """Return the request for the meetings of these days."""
     span = {"calendarStartDate": f"{first}", "calendarEndDate": f"{last}"}
@@ -239,4 +237,5 @@ def items(url: str, meeting: Meeting) -> Requests:
     if any(_MINUTES.search(link.href) for link in meeting.links):
         forms.append("PostMinutes")
     base = urljoin(url, f"/Meeting.aspx?Id={meeting.vendor_id}")
-    return tuple(Request(url=f"{base}&Agenda={form}&lang=English") for form in forms)
+    urls = [f"{base}&Agenda={form}&lang=English" for form in forms]
+    return requests_to(*urls)

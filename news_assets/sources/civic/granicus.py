@@ -165,8 +165,9 @@ def _date_cell(row: HtmlElement) -> HtmlElement | None:
 
 def _name_cell(row: HtmlElement, date_cell: HtmlElement) -> HtmlElement | None:
     """Return the cell with the name: the one marked so, else the first one."""
-    cells = row.findall("td")
-    names = [cell for cell in cells if cell is not date_cell and _is_name(cell)]
+    names = list(filter(_is_name, row.findall("td")))
+    if date_cell in names:
+        names.remove(date_cell)
     for cell in names:
         if _is_marked_name(cell):
             return cell
@@ -227,8 +228,8 @@ def _feed(page: Page, context: ParseContext) -> MeetingListing:
 
 
 def _of_feed(item: etree._Element, page: Page, context: ParseContext) -> Meeting:
-    written = item.findtext("title") or ""
-    href = (item.findtext("link") or "").strip()
+    written = item.findtext("title", "")
+    href = item.findtext("link", "").strip()
     parts = _DATE_IN_TITLE.split(written[:1000])
     title = clean(parts[0])
     kind = "Agenda" if "AgendaViewer" in href else "Video"
@@ -332,8 +333,10 @@ def _line_of_day(lines: Sequence[str]) -> int | None:
 
 def _agenda_id(page: Page) -> str:
     for name in ("clip_id", "event_id", "meetingid"):
-        if found := parameter(page.url, name) or parameter(page.final_url, name):
-            return f"{name.removesuffix('_id').removesuffix('id')}-{found}"
+        for url in (page.url, page.final_url):
+            found = parameter(url, name)
+            if found:
+                return f"{name.removesuffix('_id').removesuffix('id')}-{found}"
     return ""
 
 
@@ -342,7 +345,9 @@ def _title(tree: HtmlElement, before: Sequence[str]) -> str:
     if stated and not _NO_TITLE.fullmatch(stated):
         return stated
     for one in reversed(before):
-        if len(one) <= _MAX_TITLE_CHARS and _NAMES_MEETING.search(one):
+        if len(one) > _MAX_TITLE_CHARS:
+            continue
+        if _NAMES_MEETING.search(one):
             return clean(one)
     return stated
 
@@ -357,12 +362,13 @@ def _start(lines: Sequence[str], at: int | None, title: str) -> Moment | None:
     if moment is None:
         return None
     clock = clock_of_text(title) or moment.clock
-    near = [
-        one for one in lines[at + 1 :][:_NEAR_LINES] if len(one) <= _MAX_TITLE_CHARS
-    ]
     marked = [other for one, other in pairwise(lines) if _TIME.match(one)]
+    below = lines[at + 1 :][:_NEAR_LINES]
+    near = [one for one in below if len(one) <= _MAX_TITLE_CHARS]
     for text in (*marked, *near):
-        clock = clock or clock_of_text(text)
+        if clock is not None:
+            break
+        clock = clock_of_text(text)
     return Moment(moment.day, clock)
 
 
@@ -400,28 +406,31 @@ def _items(tree: HtmlElement, entries: Sequence[_Entry], base: str) -> list[Agen
     heading: _Entry | None = None
     for element in tree.iter("tr", "div", "a", "strong", "b", "h2", "h3"):
         entry = by_element.get(element)
-        if entry is not None and entry.is_heading:
+        if entry is None:
+            if items and element.tag == "a":
+                items[-1] = _with_document(items[-1], element, base)
+        elif entry.is_heading:
             heading = entry
-        elif entry is not None:
+        else:
             items.append(_item(entry, len(items) + 1, heading, base))
-        elif element.tag == "a" and items:
-            items[-1] = _with_document(items[-1], element, base)
     return items
 
 
 def _item(
     entry: _Entry, sequence: int, heading: _Entry | None, base: str
 ) -> AgendaItem:
-    """Return an item; the number of its heading is omitted from its own: 4.B below A
-    for A.4.B.
-    """
-    above = f"{heading.number}." if heading and heading.number else ""
+    number = entry.number
+    section = ""
+    if heading is not None:
+        section = heading.title
+        if heading.number:
+            number = number.removeprefix(f"{heading.number}.")
     return AgendaItem(
         sequence=sequence,
         vendor_id=_own_id(entry.element, base),
-        number=entry.number.removeprefix(above),
+        number=number,
         title=entry.title,
-        section=heading.title if heading else "",
+        section=section,
         matter_file=entry.file,
     )
 

@@ -9,7 +9,7 @@ rows are indented by empty cells.
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from datetime import date, timedelta
+from datetime import date
 from typing import NamedTuple
 from urllib.parse import urlencode, urljoin
 
@@ -24,6 +24,7 @@ from news_assets.records.meetings import (
 )
 from news_assets.records.reading import Page
 from news_assets.sources.civic.reading.agenda_pages import (
+    Headings,
     notes_beside,
     page_of_item,
     with_notes,
@@ -40,6 +41,7 @@ from news_assets.sources.civic.reading.page_values import (
     first_parameter,
     href_of,
     links_in,
+    links_to,
     parameter,
     requests_to,
     text_of,
@@ -48,6 +50,7 @@ from news_assets.sources.civic.reading.page_values import (
     words_at,
 )
 from news_assets.sources.html_document import base_of, select, words_of
+from news_assets.sources.storable_entries import or_none
 
 _EXPECTED = "a page of IQM2"
 _FACTS = ("board", "type", "status")
@@ -198,29 +201,29 @@ class _Row(NamedTuple):
     @property
     def is_file(self) -> bool:
         """Whether it is an attachment of the item above."""
-        has_matter = any(_MATTER.search(link.href) for link in self.links)
-        if has_matter:
+        if links_to(self.links, _MATTER):
             return False
-        return any(_FILE.search(link.href) for link in self.links)
+        return bool(links_to(self.links, _FILE))
 
 
 def _items(tree: HtmlElement, base: str) -> list[AgendaItem]:
     """Return the items, each with the heading above it; a heading is no item."""
     items: list[AgendaItem] = []
-    headings: dict[int, str] = {}
+    headings = Headings()
     rows = list(_rows(tree, base))
     for row, below in zip(rows, _depths_below(rows), strict=True):
         if row.is_file:
             if items:
-                files = (*items[-1].attachments, *attachments_of(row.links))
-                items[-1] = replace(items[-1], attachments=files)
+                items[-1] = _with_files(items[-1], row.links)
             continue
-        headings = {depth: headings[depth] for depth in headings if depth < row.depth}
-        section = headings[max(headings)] if headings else ""
-        headings[row.depth] = row.title
+        section = headings.enter(row.depth, row.title)
         if row.links or below <= row.depth:
             items.append(_item(row, len(items) + 1, section))
     return items
+
+
+def _with_files(item: AgendaItem, links: Sequence[Link]) -> AgendaItem:
+    return replace(item, attachments=(*item.attachments, *attachments_of(links)))
 
 
 def _depths_below(rows: Sequence[_Row]) -> list[int]:
@@ -258,17 +261,16 @@ def _depth_of(cells: Sequence[HtmlElement]) -> int | None:
 
 
 def _item(row: _Row, sequence: int, section: str) -> AgendaItem:
-    matters = [link.href for link in row.links if _LEGISLATION.search(link.href)]
-    files = [link for link in row.links if _FILE.search(link.href)]
+    matters = links_to(row.links, _LEGISLATION)[:1]
     return AgendaItem(
         sequence=sequence,
         vendor_id=first_parameter(row.links, "id"),
         number=row.number,
         title=row.title,
         section=section,
-        matter_id=parameter(matters[0], "id") or None if matters else None,
-        attachments=attachments_of(files),
-        details_urls=tuple(matters[:1]),
+        matter_id=or_none(first_parameter(matters, "id")),
+        attachments=attachments_of(links_to(row.links, _FILE)),
+        details_urls=tuple(link.href for link in matters),
     )
 
 
@@ -282,7 +284,7 @@ def _legislation(
     attachments.
     """
     facts = _table(table)
-    files = [link for link in titled_links(tree, base) if _FILE.search(link.href)]
+    files = links_to(titled_links(tree, base), _FILE)
     sponsors = _SEPARATOR.split(facts.get("sponsors", ""))
     outcome, votes = decision_of(_last_result(tree))
     item = AgendaItem(
@@ -330,11 +332,6 @@ def _table(table: HtmlElement) -> dict[str, str]:
 
 
 # --- requests -------------------------------------------------------------------------
-
-
-def upcoming(url: str, today: date) -> Requests:
-    """Return the request for the next half year."""
-    return days(url, today, today + timedelta(days=182))
 
 
 def days(url: str, first: date, last: date) -> Requests:

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import date, datetime, timedelta
 from typing import Any
-from urllib.parse import quote, urlencode, urlsplit, urlunsplit
+from urllib.parse import quote, urlencode, urlsplit
 
 from lxml import etree
 
@@ -58,6 +58,7 @@ from news_assets.sources.civic.reading.page_values import (
     json_of,
     objects,
     optional_link,
+    optional_text,
     text_at,
     unique_links,
     url_at,
@@ -194,8 +195,10 @@ def _location(event: Object) -> Location:
 
 def _items(event: Object, page: Page) -> Sequence[AgendaItem]:
     """Return the items that an event itself lists."""
-    by_event = _items_by_event(objects(event.get("EventItems")), page)
-    return next(iter(by_event.values()), ())
+    rows = objects(event.get("EventItems"))
+    for items in _items_by_event(rows, page).values():
+        return items
+    return ()
 
 
 # --- requests -------------------------------------------------------------------------
@@ -223,12 +226,14 @@ def votes(url: str, item: AgendaItem) -> Requests:
     """Return the requests for an item's votes, once there is an outcome, and for the
     sponsors of its matter.
     """
-    return tuple(_request(url, path, {}) for path in _item_paths(item))
+    paths = _item_paths(item)
+    return tuple(_request(url, path, {}) for path in paths)
 
 
 def roster(url: str) -> Requests:
     """Return the requests for the bodies, persons and offices."""
-    return tuple(_request(url, path, {"$top": _MAX_ROWS}) for path in _ROSTER_PATHS)
+    query = {"$top": _MAX_ROWS}
+    return tuple(_request(url, path, query) for path in _ROSTER_PATHS)
 
 
 def signal(url: str, since: datetime) -> Request:
@@ -255,10 +260,11 @@ def _request(url: str, path: str, query: dict[str, Any]) -> Request:
     source's query stays.
     """
     parts = urlsplit(url)
-    own = "&".join(filter(None, (parts.query, urlencode(query, safe="$'"))))
-    path = parts.path.rstrip("/") + path
-    address = urlunsplit((parts.scheme, parts.netloc, path, own, ""))
-    return Request(url=address, headers=_JSON)
+    queries = filter(None, (parts.query, urlencode(query, safe="$'")))
+    whole = parts._replace(
+        path=parts.path.rstrip("/") + path, query="&".join(queries), fragment=""
+    )
+    return Request(url=whole.geturl(), headers=_JSON)
 
 
 def _next(page: Page, count: int) -> Requests:
@@ -266,13 +272,17 @@ def _next(page: Page, count: int) -> Requests:
     if count < _MAX_ROWS:
         return ()
     parts = urlsplit(page.url)
-    pairs = dict(one.partition("=")[::2] for one in parts.query.split("&") if one)
-    skip = pairs.get("$skip", "0")
-    skipped = int(skip) if skip.isdigit() else 0
+    pairs: dict[str, str] = {}
+    for one in filter(None, parts.query.split("&")):
+        name, _, value = one.partition("=")
+        pairs[name] = value
+    skipped = 0
+    if pairs.get("$skip", "").isdigit():
+        skipped = int(pairs["$skip"])
     pairs["$skip"] = str(skipped + _MAX_ROWS)
     query = "&".join(f"{name}={value}" for name, value in pairs.items())
-    address = urlunsplit((parts.scheme, parts.netloc, parts.path, query, ""))
-    return (Request(url=address, headers=_JSON),)
+    following = parts._replace(query=query, fragment="")
+    return (Request(url=following.geturl(), headers=_JSON),)
 
 
 # --- items and people ----------------------------------------------------------------
@@ -329,12 +339,20 @@ def _numbered_items(rows: Sequence[Object], page: Page) -> tuple[AgendaItem, ...
     section = ""
     for row, following in zip(rows, [*rows[1:], {}], strict=False):
         title = text_at(row, *_TITLES)
-        is_above_items = _is_unnumbered(row) and not _is_unnumbered(following)
-        if is_above_items and _may_be_heading(row, title):
+        if _is_heading(row, title, following):
             section = title
         else:
             found.append(_item(row, len(found) + 1, title, section, page))
     return tuple(found)
+
+
+def _is_heading(row: Object, title: str, following: Object) -> bool:
+    """Return whether a row is the heading of the items after it."""
+    if not _is_unnumbered(row):
+        return False
+    if _is_unnumbered(following):
+        return False
+    return _may_be_heading(row, title)
 
 
 def _may_be_heading(row: Object, title: str) -> bool:
@@ -369,9 +387,9 @@ def _item(
         number=text_at(row, "EventItemAgendaNumber").rstrip("."),
         title=title,
         section=section,
-        matter_file=text_at(row, "EventItemMatterFile") or None,
-        matter_id=text_at(row, "EventItemMatterId") or None,
-        matter_type=text_at(row, "EventItemMatterType") or None,
+        matter_file=optional_text(row, "EventItemMatterFile"),
+        matter_id=optional_text(row, "EventItemMatterId"),
+        matter_type=optional_text(row, "EventItemMatterType"),
         votes=_votes_of(votes),
         attachments=tuple(_attachments(row, page)),
         outcome=_outcome(row),
@@ -494,9 +512,11 @@ def _sponsors(rows: Iterable[Object]) -> tuple[str, ...]:
 
 def _number(row: Object, name: str) -> int:
     text = text_at(row, name)
-    if text.isdecimal() and len(text) < 10:
-        return int(text)
-    return 0
+    if not text.isdecimal():
+        return 0
+    if len(text) >= 10:
+        return 0
+    return int(text)
 
 
 def _body(row: Object) -> Body:

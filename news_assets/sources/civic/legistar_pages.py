@@ -44,6 +44,7 @@ from news_assets.sources.civic.reading.page_values import (
     href_of,
     lines_of,
     links_in,
+    links_to,
     parameter,
     requests_to,
     text_of,
@@ -51,6 +52,7 @@ from news_assets.sources.civic.reading.page_values import (
     words_at,
 )
 from news_assets.sources.html_document import base_of, select, words_of
+from news_assets.sources.storable_entries import or_none
 from news_assets.text.dates import day_of
 
 _Cells = dict[str, HtmlElement]  # of a row, by heading
@@ -135,12 +137,18 @@ def _rows(grid: HtmlElement, *required: str) -> Iterator[_Cells]:
 
 
 def _headings(grid: HtmlElement) -> list[str]:
-    cells = select(grid, "th.rgHeader")
-    return [(text_of(cell) or _image_of(cell)).lower() for cell in cells]
+    headings = []
+    for cell in select(grid, "th.rgHeader"):
+        heading = text_of(cell) or _image_of(cell)
+        headings.append(heading.lower())
+    return headings
 
 
 def _image_of(cell: HtmlElement) -> str:
-    return next((image.get("alt", "") for image in cell.iter("img")), "")
+    """Return the description of the first image in a cell."""
+    for image in cell.iter("img"):
+        return str(image.get("alt", ""))
+    return ""
 
 
 def _meeting(cells: _Cells, base: str, context: ParseContext) -> Meeting:
@@ -175,7 +183,11 @@ def _documents(cells: _Cells, base: str) -> list[Link]:
 
 
 def _available(links: Iterable[Link]) -> list[Link]:
-    return [link for link in links if "not available" not in link.title.lower()]
+    found = []
+    for link in links:
+        if "not available" not in link.title.lower():
+            found.append(link)
+    return found
 
 
 def _first_href(links: Sequence[Link]) -> str | None:
@@ -264,9 +276,9 @@ def _item(cells: _Cells, sequence: int, base: str) -> AgendaItem:
         vendor_id=own_id,
         number=text_of(_first_cell(cells, "agenda #", "#")).rstrip("."),
         title=text_of(cells["title"]) or text_of(cells.get("name")),
-        matter_file=text_of(file) or None,
-        matter_id=own_id or None,
-        matter_type=text_of(cells.get("type")) or None,
+        matter_file=or_none(text_of(file)),
+        matter_id=or_none(own_id),
+        matter_type=or_none(text_of(cells.get("type"))),
         details_urls=tuple(_detail_pages(cells, links, base)),
         outcome=Decision(
             action=text_of(cells.get("action")), result=text_of(cells.get("result"))
@@ -286,11 +298,11 @@ def _detail_pages(cells: _Cells, links: Sequence[Link], base: str) -> list[str]:
     """Return the page of an item's matter, and that of its votes once there is a
     result.
     """
-    pages = [link.href for link in links[:1] if _LEGISLATION.search(link.href)]
+    pages = links_to(links[:1], _LEGISLATION)
     if "action details" in cells and text_of(cells.get("result")):
         actions = links_in(cells["action details"], base)
-        pages += [link.href for link in actions if _HISTORY.search(link.href)]
-    return pages
+        pages += links_to(actions, _HISTORY)
+    return [link.href for link in pages]
 
 
 # --- the pages of one matter and of one vote ------------------------------------------
@@ -308,8 +320,8 @@ def _legislation(tree: HtmlElement, base: str, page: Page) -> Meeting:
         sequence=0,
         title="",
         vendor_id=_id_of(page.final_url),
-        matter_file=_stated(tree, "_lblFile") or None,
-        matter_type=_stated(tree, "_lblIntroType", "_lblType") or None,
+        matter_file=or_none(_stated(tree, "_lblFile")),
+        matter_type=or_none(_stated(tree, "_lblIntroType", "_lblType")),
         sponsors=tuple(filter(None, sponsors)),
         attachments=attachments_of(files),
         details_urls=(page.url,),

@@ -14,7 +14,7 @@ directory of a client's Drupal site, with the time in `content` of the date
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time
 from typing import Any
 from urllib.parse import unquote, urlencode, urljoin
 
@@ -52,6 +52,7 @@ from news_assets.sources.civic.reading.page_values import (
     json_of,
     links_in,
     objects,
+    optional_link,
     parameter,
     requests_to,
     text_at,
@@ -61,6 +62,7 @@ from news_assets.sources.civic.reading.page_values import (
     words_at,
 )
 from news_assets.sources.html_document import base_of, select
+from news_assets.sources.storable_entries import or_none
 from news_assets.text.urls import web_url
 
 _EXPECTED = "an answer of Municode Meetings"
@@ -154,14 +156,15 @@ def _changed_at(value: Any, context: ParseContext) -> datetime | None:
 
 def _span(value: Any) -> tuple[Moment | None, Moment | None]:
     """Return begin and end of a meeting."""
-    if isinstance(value, list) and value and isinstance(value[0], int):
-        return _of_numbers(value), None
-    spans = objects(value if isinstance(value, list) else [value])
-    if spans:
-        return wall_clock(text_at(spans[0], "FromDate")), wall_clock(
-            text_at(spans[0], "ToDate")
-        )
-    return (wall_clock(value) if isinstance(value, str) else None), None
+    if isinstance(value, str):
+        return wall_clock(value), None
+    values = value if isinstance(value, list) else objects([value])
+    if values and isinstance(values[0], int):
+        return _of_numbers(values), None
+    for span in objects(values):
+        start = wall_clock(text_at(span, "FromDate"))
+        return start, wall_clock(text_at(span, "ToDate"))
+    return None, None
 
 
 def _of_numbers(parts: list[Any]) -> Moment | None:
@@ -178,13 +181,22 @@ def _of_numbers(parts: list[Any]) -> Moment | None:
 def _link(
     title: str, row: Object, name: str, page: Page, forms: Sequence[str] = _FORMS
 ) -> Link | None:
-    stated = next((value for form in forms if (value := row.get(name + form))), None)
-    if isinstance(stated, list) and stated:
-        stated = stated[0].get("URL") if isinstance(stated[0], dict) else stated[0]
-    url = _url(stated, page) if isinstance(stated, str) else None
-    if not url:
+    for form in forms:
+        stated = row.get(name + form)
+        if stated:
+            return optional_link(title, _url_of(stated, page))
+    return None
+
+
+def _url_of(stated: object, page: Page) -> str | None:
+    """Return an address that is stated alone or first in a list, or in an object."""
+    if isinstance(stated, list):
+        stated = stated[0]
+        if isinstance(stated, dict):
+            stated = stated.get("URL")
+    if not isinstance(stated, str):
         return None
-    return Link(title=title, href=url)
+    return _url(stated, page)
 
 
 def _url(text: str, page: Page) -> str | None:
@@ -196,14 +208,9 @@ def _url(text: str, page: Page) -> str | None:
 # --- requests -------------------------------------------------------------------------
 
 
-def upcoming(url: str, today: date) -> Requests:
-    """Return the request for the next half year."""
-    return days(url, today, today + timedelta(days=182))
-
-
 def days(url: str, first: date, last: date) -> Requests:
     """Return the request for the meetings of these days."""
-    query = urlencode({"datefrom": f"{first:%Y-%m-%d}", "dateto": f"{last:%Y-%m-%d}"})
+    query = urlencode({"datefrom": first.isoformat(), "dateto": last.isoformat()})
     return requests_to(urljoin(url, f"{_API}list.json?{query}"))
 
 
@@ -296,9 +303,9 @@ def _start(row: HtmlElement, title: str) -> Moment | None:
     if day is None:
         return None
     clock = clock_of_text(words_at(row, "td.time"))
-    with_date = moment_of_text(when)
-    if clock is None and with_date is not None:
-        clock = with_date.clock
+    if clock is None:
+        moment = moment_of_text(when)
+        clock = moment.clock if moment else None
     return Moment(day, clock)
 
 
@@ -314,7 +321,7 @@ def _listed(row: HtmlElement, base: str, context: ParseContext) -> Meeting:
             title=title,
             body=words_at(row, "td[class*=microsite], td[class*=field-group]") or title,
             location=location_of(words_at(row, "td[class*=location]")),
-            url=url or None,
+            url=or_none(url),
             links=tuple(links),
         ),
         context,

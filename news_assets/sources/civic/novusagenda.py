@@ -20,7 +20,6 @@ from news_assets.records.meetings import (
     Link,
     Meeting,
     MeetingListing,
-    Request,
 )
 from news_assets.records.reading import Page
 from news_assets.sources.civic.reading.agenda_pages import (
@@ -138,7 +137,9 @@ def _meeting(
 def _place_of_date(texts: Sequence[str]) -> int | None:
     """Return which cell of a row has the date."""
     for place, text in enumerate(texts):
-        if len(text) <= _MAX_DATE_CHARS and day_of_text(text):
+        if len(text) > _MAX_DATE_CHARS:
+            continue
+        if day_of_text(text):
             return place
     return None
 
@@ -159,7 +160,9 @@ def _named(named: dict[str, str], *words: str) -> str:
     """Return the cell whose heading has one of these words, but not that of the date."""
     for word in words:
         for name, text in named.items():
-            if text and word in name and "date" not in name:
+            if "date" in name:
+                continue
+            if text and word in name:
                 return text
     return ""
 
@@ -265,7 +268,9 @@ def _cover_sheet(tree: HtmlElement, base: str, page: Page) -> Meeting:
     files: list[Attachment] = []
     for anchor in tree.iter("a"):
         href = href_of(anchor, base)
-        if href and _ATTACHMENT.search(href):
+        if href is None:
+            continue
+        if _ATTACHMENT.search(href):
             files.append(Attachment(name=text_of(anchor), url=href))
     item = AgendaItem(
         sequence=0,
@@ -292,8 +297,8 @@ def days(url: str, first: date, last: date) -> Requests:
     """Return the requests for the listing, and for six months, the longest span the
     page offers without a form.
     """
-    archive = urljoin(url, "/agendapublic/meetingsgeneral.aspx?MeetingType=1&Date=6ms")
-    return (*upcoming(url, first), Request(url=archive))
+    path = "/agendapublic/meetingsgeneral.aspx?MeetingType=1&Date=6ms"
+    return (*upcoming(url, first), *requests_to(urljoin(url, path)))
 
 
 def items(url: str, meeting: Meeting) -> Requests:

@@ -17,7 +17,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, timedelta
+from datetime import date
 from typing import Any, Final
 from urllib.parse import parse_qs, quote, urlencode, urlsplit
 
@@ -273,11 +273,16 @@ class _Table:
         """
         for anchor in anchors[:_MAX_LINKS]:
             row = next(anchor.iterancestors("tr"), None)
-            if row is not None and (texts := self._row(row))[2]:
-                return texts
-            if described := _DESCRIBED.search(clean(anchor.get("title", ""))):
+            if row is not None:
+                texts = self._row(row)
+                _, _, when = texts
+                if when:
+                    return texts
+            described = _DESCRIBED.search(clean(anchor.get("title", "")))
+            if described is not None:
                 name = self._name_beside(anchor, described["name"])
-                return name, described["name"][len(name) :].strip(), described["when"]
+                kind = described["name"][len(name) :].strip()
+                return name, kind, described["when"]
         return "", "", ""
 
     def _row(self, row: HtmlElement) -> tuple[str, str, str]:
@@ -324,11 +329,6 @@ def _row_texts(row: HtmlElement) -> tuple[str, str, str]:
 
 
 # --- requests -------------------------------------------------------------------------
-
-
-def upcoming(url: str, today: date) -> Requests:
-    """Return the request for the next half year."""
-    return days(url, today, today + timedelta(days=182))
 
 
 def days(url: str, first: date, last: date) -> Requests:

@@ -93,12 +93,16 @@ def _listing(read: Sequence[_Entry], context: ParseContext) -> MeetingListing:
 
 def _of_item(element: HtmlElement, base: str, selectors: Selectors) -> _Entry:
     links = list(links_in(element, base, selectors.link or _FILE_LINKS))
-    titles = [link.title for link in links[:1]]
+    title = ""
     if selectors.title:
-        titles.insert(0, words_at(element, selectors.title))
-    stated = first_match(element, selectors.date) if selectors.date else element
+        title = words_at(element, selectors.title)
+    if not title and links:
+        title = links[0].title
+    stated: HtmlElement | None = element
+    if selectors.date:
+        stated = first_match(element, selectors.date)
     moment = moment_of_text(text_of(stated)) or _moment_of(links, "")
-    return _Entry(next(filter(None, titles), ""), moment, links)
+    return _Entry(title, moment, links)
 
 
 def _of_links(tree: HtmlElement, base: str) -> list[_Entry]:
@@ -134,7 +138,9 @@ def _dated_links(
             heading = text_of(element)
             continue
         href = href_of(element, base)
-        if href and _FILE.search(href[:4000]):
+        if href is None:
+            continue
+        if _FILE.search(href[:4000]):
             link = Link(title=text_of(element), href=href)
             yield heading, link, _moment_of([link], _text_around(element, texts))
 

@@ -58,6 +58,7 @@ from news_assets.sources.civic.reading.page_values import (
     words_at,
 )
 from news_assets.sources.html_document import base_of, select
+from news_assets.sources.storable_entries import or_none, problem_if
 from news_assets.text.urls import web_url
 
 _EXPECTED = "an answer of PrimeGov"
@@ -96,7 +97,7 @@ def parse(page: Page, context: ParseContext) -> MeetingListing:
 def _without_copies(meetings: Sequence[Meeting]) -> MeetingListing:
     kept = [meeting for meeting in meetings if not meeting.title.endswith(_COPY)]
     copies = len(meetings) - len(kept)
-    problems = (f"{copies} Spanish copies left out",) if copies else ()
+    problems = problem_if(copies, f"{copies} Spanish copies left out")
     return MeetingListing(meetings=tuple(kept), problems=problems)
 
 
@@ -144,11 +145,13 @@ def _is_page(document: Object) -> bool:
 
 
 def _links(row: Object, page: Page) -> tuple[Link, ...]:
+    is_older = _is_older(row)
     links: list[Link | None] = []
     for one in objects(row.get("documentList")):
-        links.append(_document(one, page, is_older=_is_older(row)))
-    links.append(optional_link("Video", url_at(row, page, "videoUrl")))
-    links.append(optional_link("Zoom", url_at(row, page, "zoomMeetingLink")))
+        links.append(_document(one, page, is_older=is_older))
+    video = url_at(row, page, "videoUrl")
+    zoom = url_at(row, page, "zoomMeetingLink")
+    links += [optional_link("Video", video), optional_link("Zoom", zoom)]
     return unique_links(links)
 
 
@@ -157,7 +160,8 @@ def _document(row: Object, page: Page, *, is_older: bool) -> Link | None:
     compiled file.
     """
     path = text_at(row, "link") or _path_of(row, is_older=is_older)
-    return optional_link(text_at(row, "templateName"), web_url(path, page.final_url))
+    url = web_url(path, page.final_url)
+    return optional_link(text_at(row, "templateName"), url)
 
 
 def _path_of(row: Object, *, is_older: bool) -> str:
@@ -229,7 +233,7 @@ def _item(
         number=number,
         title=title,
         matter_file=file,
-        matter_id=element.get("data-mig") or None,
+        matter_id=or_none(element.get("data-mig", "")),
         matter_type=kind,
         attachments=attachments_of(files),
     )
@@ -278,8 +282,10 @@ def _kind_and_title(cells: Sequence[str]) -> tuple[str | None, str]:
     of these.
     """
     if len(cells) > 1 and len(cells[0]) <= _MAX_TYPE_CHARS:
-        return cells[0], max(cells[1:], key=len)
-    return None, max(cells, key=len, default="")
+        kind, *others = cells
+        return kind, max(others, key=len)
+    title = max(cells, key=len, default="")
+    return None, title
 
 
 # --- requests -------------------------------------------------------------------------
@@ -306,6 +312,7 @@ def days(url: str, first: date, last: date) -> Requests:
 
 def items(url: str, meeting: Meeting) -> Requests:
     """Return the request for the agenda page, if the meeting has one."""
-    hrefs = [link.href for link in meeting.links]
-    pages = [href for href in hrefs if "/portal/meeting" in href.lower()]
-    return requests_to(*pages[:1])
+    for link in meeting.links:
+        if "/portal/meeting" in link.href.lower():
+            return requests_to(link.href)
+    return ()

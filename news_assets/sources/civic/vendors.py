@@ -21,6 +21,7 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
+from functools import partial
 from typing import Final
 
 from news_assets.errors import NewsAssetsError, SourceError
@@ -90,6 +91,16 @@ class Vendor:
     closed_marks: tuple[bytes, ...] = ()
 
 
+_HALF_YEAR = timedelta(days=182)
+
+
+def _next_half_year(
+    days: Callable[[str, date, date], Requests], url: str, today: date
+) -> Requests:
+    """Return the requests for what is to come, by a vendor's `days`."""
+    return days(url, today, today + _HALF_YEAR)
+
+
 CIVIC_KINDS: Final[dict[str, Vendor]] = {
     "boarddocs": Vendor(
         parse=boarddocs.parse,
@@ -117,13 +128,13 @@ CIVIC_KINDS: Final[dict[str, Vendor]] = {
     ),
     "civicweb": Vendor(
         parse=civicweb.parse,
-        upcoming=civicweb.upcoming,
+        upcoming=partial(_next_half_year, civicweb.days),
         days=civicweb.days,
         items=civicweb.items,
     ),
     "escribe": Vendor(
         parse=escribe.parse,
-        upcoming=escribe.upcoming,
+        upcoming=partial(_next_half_year, escribe.days),
         days=escribe.days,
         items=escribe.items,
     ),
@@ -140,7 +151,7 @@ CIVIC_KINDS: Final[dict[str, Vendor]] = {
     ),
     "iqm2": Vendor(
         parse=iqm2.parse,
-        upcoming=iqm2.upcoming,
+        upcoming=partial(_next_half_year, iqm2.days),
         days=iqm2.days,
         items=iqm2.items,
     ),
@@ -164,7 +175,7 @@ CIVIC_KINDS: Final[dict[str, Vendor]] = {
     ),
     "municode": Vendor(
         parse=municode.parse,
-        upcoming=municode.upcoming,
+        upcoming=partial(_next_half_year, municode.days),
         days=municode.days,
         items=municode.items,
     ),
@@ -176,7 +187,7 @@ CIVIC_KINDS: Final[dict[str, Vendor]] = {
     ),
     "onbase": Vendor(
         parse=onbase.parse,
-        upcoming=onbase.upcoming,
+        upcoming=partial(_next_half_year, onbase.days),
         days=onbase.days,
         items=onbase.items,
     ),
@@ -406,4 +417,10 @@ def _body(exchange: dict[str, object]) -> bytes:
 
 
 def _page(url: str, status: int, body: bytes, now: datetime) -> Page:
-    return Page(url=url, final_url=url, status=status, body=body, fetched_at=now)
+    return Page(
+        url=url,
+        final_url=url,
+        status=status,
+        body=body,
+        fetched_at=now,
+    )

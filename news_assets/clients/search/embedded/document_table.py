@@ -207,7 +207,7 @@ class _Growing:
 
 
 @dataclass(slots=True)
-class Entities:
+class _Entities:
     """The codes of all documents' entities, in the order of the documents, and the
     position where the codes of each document end.
     """
@@ -264,7 +264,7 @@ class DocumentTable:
     columns: dict[str, npt.NDArray[Any]] = field(default_factory=lambda: _columns(1))
     is_alive: Bools = field(default_factory=lambda: np.zeros(1, np.bool_))
     duplicates: Duplicates = field(default_factory=Duplicates)
-    entities: Entities = field(default_factory=Entities)
+    entities: _Entities = field(default_factory=_Entities)
     # kind and value, by code
     values: list[tuple[str, str]] = field(default_factory=lambda: [("", "")])
     _kinds: set[str] = field(default_factory=set)

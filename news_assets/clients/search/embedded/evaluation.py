@@ -85,7 +85,7 @@ _NO_WORDS = _MatchedWords({}, Highlighter((), lambda word, language: False))
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class _Listed:
     """One page of an answer: document numbers with scores, the number of matches,
     facets and the words of the query that the index has.
 
@@ -124,7 +124,7 @@ class Matcher:
             self.table.columns["length"], self.table.average_length()
         )
 
-    def listed(self, query: SearchQuery) -> Listed:
+    def listed(self, query: SearchQuery) -> _Listed:
         """Return the page of documents that the query lists, with count and facets of
         all matches.
         """
@@ -151,7 +151,7 @@ class Matcher:
             explained = self._ranks_of_page(page, by_words, near)
         published = self.table.columns["published"]
         searched = matched if len(matched.ns) else near
-        return Listed(
+        return _Listed(
             page=page,
             found=self.table.group_count(every.ns),
             facets=self.table.facets(every.ns),
@@ -472,7 +472,7 @@ def _first_then(every: Ranked, some: Ranked) -> Ranked:
     return Ranked(some.ns, scores)
 
 
-def hits_of(connection: sqlite3.Connection, listed: Listed) -> tuple[SearchHit, ...]:
+def hits_of(connection: sqlite3.Connection, listed: _Listed) -> tuple[SearchHit, ...]:
     """Return the hits of a page in order, with snippets, and with explanations if the
     page has ranks.
     """

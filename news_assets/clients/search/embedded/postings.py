@@ -28,9 +28,9 @@ MAX_PART_SPAN = 0xFFFF
 _SMALL_PART_SPAN = MAX_PART_SPAN // 4  # larger parts are not merged again
 
 POSTING = np.dtype([("offset", "<u2"), ("weight", "u1")])
-ENTRY = np.dtype([("term", "<i8"), ("n", "<u4"), ("weight", "u1")])
+_ENTRY = np.dtype([("term", "<i8"), ("n", "<u4"), ("weight", "u1")])
 
-Entries = npt.NDArray[np.void]
+_Entries = npt.NDArray[np.void]
 
 
 class _Part(NamedTuple):
@@ -74,11 +74,11 @@ def _rows_of_parts(
         start = stop
 
 
-def entries(rows: Sequence[tuple[int, bytes]]) -> Entries:
+def entries(rows: Sequence[tuple[int, bytes]]) -> _Entries:
     """Return one entry per term and document; rows are (document number, packed terms)."""
     packed = b"".join(terms for _, terms in rows)
     together = np.frombuffer(packed, PACKED_TERM)
-    found = np.empty(len(together), ENTRY)
+    found = np.empty(len(together), _ENTRY)
     found["term"] = together["term"]
     found["weight"] = together["weight"]
     ns = [n for n, _ in rows]
@@ -87,7 +87,7 @@ def entries(rows: Sequence[tuple[int, bytes]]) -> Entries:
     return found
 
 
-def _write_part(connection: sqlite3.Connection, found: Entries, made: _Part) -> None:
+def _write_part(connection: sqlite3.Connection, found: _Entries, made: _Part) -> None:
     order = np.argsort(found["term"], kind="stable")
     found = found[order]
     terms = found["term"]
@@ -160,12 +160,12 @@ def _purge_one_part(connection: sqlite3.Connection) -> None:
 
 def _alive_entries(
     rows: Sequence[tuple[int, bytes]], first_n: int, alive: Sequence[int]
-) -> Entries:
+) -> _Entries:
     terms = [term for term, _ in rows]
     counts = [len(data) // POSTING.itemsize for _, data in rows]
     packed = b"".join(data for _, data in rows)
     postings = np.frombuffer(packed, POSTING)
-    found = np.empty(len(postings), ENTRY)
+    found = np.empty(len(postings), _ENTRY)
     found["term"] = np.repeat(terms, counts)
     found["n"] = first_n + postings["offset"].astype(np.uint32)
     found["weight"] = postings["weight"]
@@ -408,7 +408,7 @@ class PostingsReader:
     size: int = 1  # one more than the highest document number
     _parts: tuple[tuple[int, int], ...] = ()
     _last_n: int = 0
-    _fresh: Entries = field(default_factory=lambda: np.empty(0, ENTRY))
+    _fresh: _Entries = field(default_factory=lambda: np.empty(0, _ENTRY))
     # column `term` of `_fresh`, contiguous
     _fresh_terms: Int64s = field(default_factory=lambda: np.empty(0, np.int64))
     _fresh_count: int = 0
@@ -433,10 +433,10 @@ class PostingsReader:
             self._last_n = rows[-1][0]
             self._add_fresh(entries(rows))
 
-    def _add_fresh(self, new: Entries) -> None:
+    def _add_fresh(self, new: _Entries) -> None:
         count = self._fresh_count + len(new)
         if count > len(self._fresh):
-            grown = np.empty(2 * count, ENTRY)
+            grown = np.empty(2 * count, _ENTRY)
             grown[: self._fresh_count] = self._fresh[: self._fresh_count]
             self._fresh, self._fresh_terms = grown, np.ascontiguousarray(grown["term"])
         self._fresh[self._fresh_count : count] = new

@@ -38,7 +38,7 @@ _SPAN_RANK = 100  # the cosine at this rank counts nothing
 # of cosines, for few documents of one cosine; on these sets it is .02 to .13
 _MIN_SPAN = 0.05
 
-Float32s = npt.NDArray[np.float32]
+_Float32s = npt.NDArray[np.float32]
 _Floats = npt.NDArray[np.floating[Any]]
 
 
@@ -83,9 +83,9 @@ class LengthFactor:
 
     lengths: npt.NDArray[np.uint16]
     # of every possible length, because each write changes the average
-    by_length: Float32s
+    by_length: _Float32s
 
-    def at(self, ns: Int64s) -> Float32s:
+    def at(self, ns: Int64s) -> _Float32s:
         """Return K of these documents."""
         return self.by_length.take(self.lengths.take(ns))
 
@@ -184,7 +184,7 @@ def _with_one_word(informative: Sequence[QueryWord], mask: Bools) -> Int64s:
     return np.flatnonzero(has_one & mask)
 
 
-def _bm25(idf: float, weights: Uint8s, k: Float32s) -> Float32s:
+def _bm25(idf: float, weights: Uint8s, k: _Float32s) -> _Float32s:
     found = weights.astype(np.float32)
     highest = np.float32(idf * (K1 + 1))
     return highest * found / (found + k)

@@ -38,12 +38,12 @@ from news_assets.ports.search_index import COPIED_FACETS
 from news_assets.retry_table import INDEX_WRITE
 
 _APPLICATION_ID = 0x4E415348  # in the file's header
-SCHEMA_VERSION = 4
+_SCHEMA_VERSION = 4
 BUSY_TIMEOUT_S = 30.0
 # cold reads of 1,000,000 documents take a third less time than with 4,096
-PAGE_BYTES = 16_384
+_PAGE_BYTES = 16_384
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 # of facets with one value a document; those with few values are in the table `codes`
 CODED_FACETS = tuple(
@@ -159,7 +159,7 @@ def _tune(connection: sqlite3.Connection) -> None:
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     _check_version(connection, path)
     # has no effect on an existing file
-    connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
+    connection.execute(f"PRAGMA page_size = {_PAGE_BYTES}")
     connection.execute("PRAGMA journal_mode = WAL")
     # a power failure may lose the last commits
     connection.execute("PRAGMA synchronous = NORMAL")
@@ -175,7 +175,7 @@ def _create(connection: sqlite3.Connection) -> None:
     for statement in _TABLES.split(";"):
         connection.execute(statement)
     connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
-    connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+    connection.execute(f"PRAGMA user_version = {_SCHEMA_VERSION}")
 
 
 def is_empty(connection: sqlite3.Connection) -> bool:
@@ -201,10 +201,10 @@ def _check_version(connection: sqlite3.Connection, path: Path) -> None:
         return
     check_owner(connection, path)
     (version,) = connection.execute("PRAGMA user_version").fetchone()
-    if version != SCHEMA_VERSION:
+    if version != _SCHEMA_VERSION:
         raise IndexingError(
-            f"{path}: the search index has version {version}, this program reads {SCHEMA_VERSION}; "
-            "run `news-assets rebuild search`"
+            f"{path}: the search index has version {version}, this program reads"
+            f" {_SCHEMA_VERSION}; run `news-assets rebuild search`"
         )
     row = connection.execute("SELECT length(facts) FROM documents LIMIT 1").fetchone()
     if row is not None and row[0] != FACTS.itemsize:
@@ -275,7 +275,7 @@ def reading(connection: sqlite3.Connection) -> Iterator[None]:
         connection.execute("COMMIT")
 
 
-def retried(write: Callable[[], T]) -> T:
+def retried(write: Callable[[], _T]) -> _T:
     """Return the result of `write`, repeated if another process holds the lock for
     longer than the timeout.
     """

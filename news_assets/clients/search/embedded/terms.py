@@ -31,7 +31,7 @@ from news_assets.text.words import (
 # A word of the title counts as three of the text (BM25F). Summary, section, tags and
 # keywords count like text: weighing them more did not improve known-item search.
 TITLE_WEIGHT = 3
-FIELDS = 3  # title, text, the rest
+_FIELDS = 3  # title, text, the rest
 MIN_TYPO_CHARS, MAX_TYPO_CHARS = 4, 24  # shorter words have too many neighbours
 _BATCH_DOCUMENTS = 1_000  # 30 MB of words
 
@@ -114,7 +114,7 @@ def _with_fields(found: DocumentTerms, document: SearchDocument) -> DocumentTerm
 
 
 def _searched_texts(documents: Iterable[SearchDocument]) -> list[str]:
-    """Return the `FIELDS` texts of each document."""
+    """Return the `_FIELDS` texts of each document."""
     texts: list[str] = []
     for one in documents:
         texts += (one.title, one.text, secondary_text(one))
@@ -122,7 +122,7 @@ def _searched_texts(documents: Iterable[SearchDocument]) -> list[str]:
 
 
 def _document_terms(words: TextWords, keys: Int64s) -> Iterator[DocumentTerms]:
-    """Yield the terms of each document; `words` has `FIELDS` texts of each, `keys` the
+    """Yield the terms of each document; `words` has `_FIELDS` texts of each, `keys` the
     terms of the distinct words.
     """
     terms, rank_of = np.unique(keys, return_inverse=True)
@@ -134,7 +134,7 @@ def _document_terms(words: TextWords, keys: Int64s) -> Iterator[DocumentTerms]:
     packed = np.empty(len(starts), PACKED_TERM)
     packed["term"] = terms[rank]
     packed["weight"] = _weights(occurrences, starts)
-    numbers = np.arange(len(counts) // FIELDS)
+    numbers = np.arange(len(counts) // _FIELDS)
     ends = np.searchsorted(of_document, numbers, side="right")
     ends *= PACKED_TERM.itemsize
     data = packed.tobytes()
@@ -158,7 +158,7 @@ def _weights(occurrences: Int64s, starts: Int64s) -> Int64s:
 
 def _lengths(counts: Int64s) -> Int64s:
     """Return the length of each document in words, from those of its fields."""
-    by_field = counts.reshape(-1, FIELDS)
+    by_field = counts.reshape(-1, _FIELDS)
     lengths: Int64s = by_field @ (TITLE_WEIGHT, 1, 1)
     return np.minimum(lengths, 0xFFFF)
 
@@ -170,13 +170,13 @@ def _occurrences(
     title. One sort groups a document's equal terms.
 
     Args:
-        words: `FIELDS` texts of each document.
+        words: `_FIELDS` texts of each document.
         counts: How many words of each text count.
         rank_of: The number of the term of each distinct word.
         term_count: The number of terms.
     """
     fields = np.repeat(np.arange(len(counts)), counts)
-    documents, is_title = fields // FIELDS, fields % FIELDS == 0
+    documents, is_title = fields // _FIELDS, fields % _FIELDS == 0
     is_kept = _word_indexes(words.counts) < MAX_TEXT_WORDS
     ranks = rank_of[words.codes[is_kept]]
     occurrences: Int64s = ((documents * term_count + ranks) << 1) + is_title

@@ -34,7 +34,7 @@ from news_assets.text.words import stem
 
 # documents whose texts are read; a thousand of 2 kB take 0.1 s
 TEXT_CANDIDATES = 1_000
-MAX_BEGINNINGS = 500  # words with one beginning
+_MAX_BEGINNINGS = 500  # words with one beginning
 
 _TermOf = Callable[[str], int]
 
@@ -72,11 +72,11 @@ class TreeMatcher:
     def terms_of_prefix(self, prefix: Prefix) -> frozenset[int]:
         """Return the terms of the words of the index that have a beginning."""
         find = "SELECT word FROM words WHERE word >= ? AND word < ? LIMIT ?"
-        bounds = (prefix.start, f"{prefix.start}\U0010ffff", MAX_BEGINNINGS + 1)
+        bounds = (prefix.start, f"{prefix.start}\U0010ffff", _MAX_BEGINNINGS + 1)
         rows = self.connection.execute(find, bounds).fetchall()
-        if len(rows) > MAX_BEGINNINGS:
+        if len(rows) > _MAX_BEGINNINGS:
             raise QueryError(
-                WIDE_PREFIX, prefix.column, count=MAX_BEGINNINGS, start=prefix.start
+                WIDE_PREFIX, prefix.column, count=_MAX_BEGINNINGS, start=prefix.start
             )
         terms: set[int] = set()
         for (word,) in rows:

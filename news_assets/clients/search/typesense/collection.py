@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-SCHEMA_VERSION = 3
+_SCHEMA_VERSION = 3
 DEFAULT_LANGUAGES = ("pt", "en")
 
 _COMPARED = {
@@ -86,7 +86,7 @@ def metadata_of(
 ) -> dict[str, Any]:
     """Return the metadata of a collection."""
     return {
-        "schema_version": SCHEMA_VERSION,
+        "schema_version": _SCHEMA_VERSION,
         "languages": list(languages),
         "model": model,
         "dim": dim,
@@ -132,7 +132,7 @@ def check_agreement(
     version = state.metadata.get("schema_version")
     pairs = (
         ("languages of the stems", "+".join(languages), "+".join(state.languages)),
-        ("schema", f"version {SCHEMA_VERSION}", f"version {version}"),
+        ("schema", f"version {_SCHEMA_VERSION}", f"version {version}"),
     )
     for what, expected, stored in pairs:
         if stored and expected != stored:

@@ -368,7 +368,7 @@ def partial_line(stored: Mapping[str, Any]) -> str:
 _NOT_FOUND = 404
 _STORED_FIELDS = "id,document_hash,vector_hash"
 
-Lines = list[tuple[str, str]]
+_Lines = list[tuple[str, str]]
 
 
 @dataclass(slots=True)
@@ -508,7 +508,7 @@ class _Batch:
         self.whole.append(one)
 
 
-def _whole(documents: Sequence[_Prepared]) -> Lines:
+def _whole(documents: Sequence[_Prepared]) -> _Lines:
     lines = whole_lines(
         [one.form for one in documents], [one.values for one in documents]
     )

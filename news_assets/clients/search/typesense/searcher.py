@@ -66,7 +66,7 @@ from news_assets.text.search_query import ENOUGH_MATCHES, Node
 from news_assets.text.words import fold, shared_stem, words
 
 _MAX_CORRECTED_WORDS = 12
-MIN_TYPO_CHARS = 4  # an edit of a shorter word makes another word
+_MIN_TYPO_CHARS = 4  # an edit of a shorter word makes another word
 _MAX_WORD_CHARS = 24
 
 _MAX_STARTS = 8  # words that begin a search
@@ -106,7 +106,7 @@ class KnownWords:
         return kept[::-1]
 
 
-def known_words(
+def _known_words(
     connection: TypesenseConnection,
     name: str,
     stemmed: StemmedQuery,
@@ -181,7 +181,7 @@ def _near(name: str, word: str, stem: str) -> list[Params]:
     """Return two searches: for words near the typed word, and for stems near the stem."""
     loose = {
         "num_typos": str(_typos(word)),
-        "min_len_1typo": MIN_TYPO_CHARS,
+        "min_len_1typo": _MIN_TYPO_CHARS,
         "typo_tokens_threshold": 1,
         "per_page": 1,
     }
@@ -195,7 +195,7 @@ def _near(name: str, word: str, stem: str) -> list[Params]:
 
 
 def _typos(word: str) -> int:
-    return int(MIN_TYPO_CHARS <= len(word) <= _MAX_WORD_CHARS and word.isalpha())
+    return int(_MIN_TYPO_CHARS <= len(word) <= _MAX_WORD_CHARS and word.isalpha())
 
 
 def _corrected(
@@ -318,7 +318,7 @@ def _frequencies(document: Params) -> Counter[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class _Found:
     """The hits of a page, and the number and facets of all; `languages` are counts of
     the documents with the words, or of the nearest.
     """
@@ -340,12 +340,12 @@ class Searcher:
     state: Callable[[], CollectionState | None]
     refreshed: Callable[[], CollectionState]
 
-    def search(self, query: SearchQuery) -> Found:
+    def search(self, query: SearchQuery) -> _Found:
         """Return a page of the hits."""
         vector = query.vector if query.mode != "keyword" else None
         if vector is not None and not self._check_vector(vector):
             if query.mode == "vector":
-                return Found((), 0, no_facets(), {})
+                return _Found((), 0, no_facets(), {})
             vector = None
         tree = parse_operators(query.text)
         if tree is not None:
@@ -376,7 +376,7 @@ class Searcher:
         stemmed: StemmedQuery,
         vector: tuple[float, ...] | None,
         tree: Node | None = None,
-    ) -> Found:
+    ) -> _Found:
         """Return the page; if copies leave it incomplete, from a deeper ranking."""
         end = query.offset + query.limit
         depth = max(CANDIDATES, end)
@@ -402,7 +402,7 @@ class Searcher:
             explained = _explained(query, page, by_words, by_vector, copies)
         found, facets = self._counted(by_words, by_vector)
         languages = (by_words if by_words.found else by_vector).facets["language"]
-        return Found(self._hits(page, known, explained), found, facets, languages)
+        return _Found(self._hits(page, known, explained), found, facets, languages)
 
     def _counted(
         self, by_words: Ranking, by_vector: Ranking
@@ -574,7 +574,7 @@ class Searcher:
         if by_words.found and len(stemmed.stems) == 1:
             return by_words, stemmed
         alias = self.connection.alias
-        known = known_words(self.connection, alias, stemmed, self.languages)
+        known = _known_words(self.connection, alias, stemmed, self.languages)
         stems = known.query.stems
         if not stems:
             return NOTHING, stemmed

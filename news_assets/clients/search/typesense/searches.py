@@ -54,7 +54,7 @@ from news_assets.text.search_query import (
 from news_assets.text.words import fold, shared_stem, word_spans, words
 
 CANDIDATES = 100  # best documents of each ranking; more for a page further down
-EF = 200  # recall@20 .999; the server's default of 10 gives .893
+_EF = 200  # recall@20 .999; the server's default of 10 gives .893
 # Of the vector in (1 - alpha) / rank by words + alpha / rank by vector. MRR@10 on a
 # simulated server that dropped words
 # from the ends of queries (`searcher.py` ranks better), with multilingual-e5-small on
@@ -272,7 +272,7 @@ def vector_params(vector: Sequence[float], depth: int) -> Params:
     values = ", ".join(f"{value:.6g}" for value in unit.tolist())
     return {
         "q": "*",
-        "vector_query": f"vector:([{values}], k: {depth}, ef: {max(EF, depth)})",
+        "vector_query": f"vector:([{values}], k: {depth}, ef: {max(_EF, depth)})",
     }
 
 
@@ -347,7 +347,7 @@ def _one_of(field: str, values: Sequence[str]) -> str:
 # only this part of a longer text is searched for matching words
 _HIGHLIGHTED_CHARS = 60_000
 
-Response = dict[str, Any]
+_Response = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -382,7 +382,7 @@ def no_facets() -> dict[str, dict[str, int]]:
 NOTHING = Ranking((), 0, no_facets())
 
 
-def ranking_of(responses: Sequence[Response]) -> Ranking:
+def ranking_of(responses: Sequence[_Response]) -> Ranking:
     """Return the ranking of `query.ranking_searches`."""
     candidates: list[Candidate] = []
     for response in responses:
@@ -391,7 +391,7 @@ def ranking_of(responses: Sequence[Response]) -> Ranking:
     return Ranking(tuple(candidates), int(first["found"]), _facets_of(first))
 
 
-def _candidate(hit: Response) -> Candidate:
+def _candidate(hit: _Response) -> Candidate:
     document = hit["document"]
     return Candidate(
         document["id"],
@@ -402,7 +402,7 @@ def _candidate(hit: Response) -> Candidate:
     )
 
 
-def _score(hit: Response) -> float:
+def _score(hit: _Response) -> float:
     if "vector_distance" in hit:
         return 1.0 - float(hit["vector_distance"])
     return float(hit.get("text_match", 0))
@@ -485,7 +485,7 @@ def _shown(group: list[Candidate]) -> Candidate:
 
 def hits_of(
     page: Iterable[Candidate],
-    documents: Mapping[str, Response],
+    documents: Mapping[str, _Response],
     query: StemmedQuery,
     languages: tuple[str, ...],
     explained: Mapping[str, Explanation],
@@ -513,7 +513,7 @@ def hits_of(
 
 
 def _hit(
-    document: Response,
+    document: _Response,
     score: float,
     query: StemmedQuery,
     languages: tuple[str, ...],
@@ -538,7 +538,7 @@ def _hit(
 
 def _with_words(
     explanation: Explanation,
-    document: Response,
+    document: _Response,
     query: StemmedQuery,
     languages: tuple[str, ...],
 ) -> Explanation:
@@ -571,7 +571,7 @@ def _spans(
     return spans
 
 
-def _facets_of(response: Response) -> dict[str, dict[str, int]]:
+def _facets_of(response: _Response) -> dict[str, dict[str, int]]:
     """Return counts by facet value: the most frequent first, days and months newest
     first.
     """
@@ -606,7 +606,7 @@ class Correction:
     the server counted one by one. Both are ids of `documents`, stored fields by id.
     """
 
-    documents: Mapping[str, Response]
+    documents: Mapping[str, _Response]
     further: Sequence[str]
     groups: Sequence[Sequence[str]]
 

@@ -41,7 +41,7 @@ def failure(where: str, reason: str, *, is_transient: bool = False) -> IndexingE
 
 
 @contextmanager
-def translated(where: str, api_key: str) -> Iterator[None]:
+def _translated(where: str, api_key: str) -> Iterator[None]:
     """Raise the client's errors as IndexingError.
 
     Args:
@@ -147,7 +147,7 @@ _ADDRESS = re.compile(
     r"typesense(\+https)?://(\[[0-9a-fA-F:]+\]|[^\s/:@?#]+)(?::(\d{1,5}))?(?:/([\w-]+))?/?"
 )
 
-Response = dict[str, Any]
+_Response = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,10 +241,10 @@ class TypesenseConnection:
         path: str,
         body: Any = None,
         params: Mapping[str, Any] | None = None,
-    ) -> Response:
+    ) -> _Response:
         """Return the JSON of a response; GET requests have the shorter time limit."""
         kind = "search" if method == "get" else "write"
-        response: Response = self._request(kind, method, path, body, params)
+        response: _Response = self._request(kind, method, path, body, params)
         return response
 
     def _request(
@@ -259,7 +259,7 @@ class TypesenseConnection:
         """Send a request below the client's own methods, which send numbers as strings
         and warn of deprecations.
         """
-        with translated(self.where, self._api_key):
+        with _translated(self.where, self._api_key):
             given = {} if method in ("get", "delete") else {"body": body}
             send = getattr(self._client(kind).api_call, method)
             return send(
@@ -277,7 +277,7 @@ class TypesenseConnection:
 
     # --- reading ----------------------------------------------------------------------
 
-    def search(self, searches: Sequence[Response]) -> list[Response]:
+    def search(self, searches: Sequence[_Response]) -> list[_Response]:
         """Return the responses to these searches, in order, from as few requests as
         possible.
 
@@ -285,7 +285,7 @@ class TypesenseConnection:
             IndexingError: A search failed, or exceeded its time limit, which makes its
                 response partial.
         """
-        responses: list[Response] = []
+        responses: list[_Response] = []
         for start in range(0, len(searches), _SEARCHES_PER_REQUEST):
             body = {"searches": list(searches[start : start + _SEARCHES_PER_REQUEST])}
             answer = self._request("search", "post", "/multi_search", body, None)
@@ -294,7 +294,7 @@ class TypesenseConnection:
             self._check(response)
         return responses
 
-    def _check(self, response: Response) -> None:
+    def _check(self, response: _Response) -> None:
         if "error" in response:
             message = str(response["error"]).replace(self._api_key, "***")
             is_transient = int(response.get("code", 500)) >= 500
@@ -310,7 +310,7 @@ class TypesenseConnection:
 
     def documents(
         self, name: str, article_ids: Sequence[str], fields: str
-    ) -> dict[str, Response]:
+    ) -> dict[str, _Response]:
         """Return these fields of the documents that exist, by id."""
         common = {
             "collection": name,
@@ -319,7 +319,7 @@ class TypesenseConnection:
             "per_page": HITS_PER_SEARCH,
         }
         filters = id_filters(article_ids, _UNBOUNDED)
-        found: dict[str, Response] = {}
+        found: dict[str, _Response] = {}
         for response in self.search([common | {"filter_by": one} for one in filters]):
             for hit in response["hits"]:
                 found[str(hit["document"]["id"])] = hit["document"]
@@ -357,13 +357,13 @@ class TypesenseConnection:
             body = "\n".join(line for _, line in batch).encode()
             params = {"action": action, "return_id": True}
             response = self._request("write", "post", path, body, params, as_json=False)
-            with translated(self.where, self._api_key):
+            with _translated(self.where, self._api_key):
                 results = [json.loads(line) for line in response.split("\n") if line]
             refused |= self._refused(batch, results)
         return refused
 
     def _refused(
-        self, batch: list[tuple[str, str]], results: list[Response]
+        self, batch: list[tuple[str, str]], results: list[_Response]
     ) -> dict[str, tuple[int, str]]:
         """Return the refused lines; results are in the order of the lines, and repeat
         the id.

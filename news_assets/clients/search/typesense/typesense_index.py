@@ -73,7 +73,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True)
-class Rebuild:
+class _Rebuild:
     """A collection that is being filled. `is_resumed`: it has documents of an
     interrupted rebuild.
     """
@@ -161,7 +161,7 @@ def begin_rebuild(
     model: str | None,
     languages: tuple[str, ...],
     now: datetime,
-) -> Rebuild:
+) -> _Rebuild:
     """Return a new collection to fill, or an unfinished one with the same schema, model
     and dimensions.
 
@@ -177,12 +177,12 @@ def begin_rebuild(
     if unfinished is not None:
         lines = connection.export(unfinished.name, ("id",)).split("\n")
         sent = {json.loads(line)["id"] for line in lines if line}
-        return Rebuild(
+        return _Rebuild(
             connection, unfinished.name, dim, languages, is_resumed=True, _sent=sent
         )
     name = f"{connection.alias}_{now:%Y%m%d%H%M%S}"
     create_collection(connection, name, dim, metadata)
-    return Rebuild(connection, name, dim, languages)
+    return _Rebuild(connection, name, dim, languages)
 
 
 def _unfinished(
@@ -220,7 +220,7 @@ def drop(connection: TypesenseConnection, name: str) -> None:
 # --- the index ------------------------------------------------------------------------
 
 
-Written = TypeVar("Written")
+_Written = TypeVar("_Written")
 
 
 class _IndexSettings(TypedDict, total=False):
@@ -343,8 +343,8 @@ class TypesenseSearchIndex:
     def _on_current(
         self,
         current: Callable[[], CollectionState],
-        write: Callable[[CollectionState], Written],
-    ) -> Written:
+        write: Callable[[CollectionState], _Written],
+    ) -> _Written:
         """Write to the collection behind the alias; once more whenever a rebuild moved
         the alias meanwhile.
 
@@ -468,7 +468,7 @@ class TypesenseSearchIndex:
 
     def begin_rebuild(
         self, dim: int | None, model: str | None, now: datetime
-    ) -> Rebuild:
+    ) -> _Rebuild:
         """Return a new collection to fill beside the one in use, or an unfinished one;
         see `rebuild.begin_rebuild`.
         """

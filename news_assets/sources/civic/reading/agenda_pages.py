@@ -86,12 +86,38 @@ def page_of_item(item: AgendaItem, vendor_id: str = "") -> Meeting:
     """Return what the page of one item adds to its meeting, by the meeting's id if the
     page states it.
     """
-    return Meeting(vendor_id=vendor_id, items=(item,), is_partial=True)
+    return Meeting(
+        vendor_id=vendor_id,
+        items=(item,),
+        is_partial=True,
+    )
 
 
 def notes_beside(tree: HtmlElement, items: Collection[HtmlElement]) -> str:
     """Return the visible text of a page outside its items, a block a line."""
-    return "\n".join(visible_lines(tree, items))[:_MAX_NOTES_CHARS]
+    notes = "\n".join(visible_lines(tree, items))
+    return notes[:_MAX_NOTES_CHARS]
+
+
+class Headings:
+    """The headings above the items of an outline, by their depth."""
+
+    def __init__(self) -> None:
+        self._titles: dict[int, str] = {}
+
+    def enter(self, depth: int, title: str) -> str:
+        """Add a line at this depth; return the title of the line above it, empty
+        without one.
+        """
+        above = {}
+        section = ""
+        for other, its_title in sorted(self._titles.items()):
+            if other < depth:
+                above[other] = its_title
+                section = its_title
+        above[depth] = title
+        self._titles = above
+        return section
 
 
 def visible_lines(
@@ -131,15 +157,16 @@ def clock_in_notes(notes: str, day: date) -> time | None:
     """
     lines = [line for line in notes.splitlines() if line][:_HEAD_LINES]
     days = [day_of_text(line) for line in lines]
-    if day not in days:
-        if any(days):
-            return None
-        return _first_clock(lines[:_TOP_LINES])
-    place = days.index(day)
-    moment = moment_of_text(lines[place])
-    if moment and moment.clock:
-        return moment.clock
-    return _first_clock(lines[place + 1 :][:_NEAR_LINES])
+    if day in days:
+        place = days.index(day)
+        moment = moment_of_text(lines[place])
+        if moment and moment.clock:
+            return moment.clock
+        below = lines[place + 1 :]
+        return _first_clock(below[:_NEAR_LINES])
+    if any(days):
+        return None
+    return _first_clock(lines[:_TOP_LINES])
 
 
 def _first_clock(lines: Iterable[str]) -> time | None:
@@ -197,9 +224,11 @@ class Lines:
             self._files[-1][file] = None
 
     def with_files(self) -> list[Line]:
-        """Return the lines."""
-        pairs = zip(self._lines, self._files, strict=True)
-        return [replace(line, attachments=tuple(files)) for line, files in pairs]
+        """Return the lines with their documents."""
+        lines = []
+        for line, files in zip(self._lines, self._files, strict=True):
+            lines.append(replace(line, attachments=tuple(files)))
+        return lines
 
 
 def is_leaf(row: HtmlElement) -> bool:
@@ -280,4 +309,5 @@ def says_off(notes: str, now: datetime) -> bool:
     """Whether the head of an agenda says that its meeting does not take place."""
     top = notes.splitlines()[:_TOP_OF_AGENDA_LINES]
     short = [line for line in top if len(line) <= _MAX_TOP_CHARS]
-    return status_of(short, "", None, None, now, is_final=False) == "cancelled"
+    status = status_of(short, "", None, None, now, is_final=False)
+    return status == "cancelled"

@@ -36,20 +36,21 @@ def owner_of(url: str) -> str:
     on a host that many share.
     """
     path = urlsplit(url).path
-    if (database := path.lower().partition("/board.nsf"))[1]:
-        return f"{host_of(url)}{database[0]}".lower()
-    _, _, client = path.partition("/v1/")
-    shared = (
-        client.split("/")[0]
-        if host_of(url).startswith("webapi.")
-        else parameter(url, "cid", "cc")
-    )
-    return (shared or host_of(url)).lower()
+    host = host_of(url)
+    database, marker, _ = path.lower().partition("/board.nsf")
+    if marker:
+        return f"{host}{database}".lower()
+    shared = parameter(url, "cid", "cc")
+    if host.startswith("webapi."):
+        _, _, client = path.partition("/v1/")
+        shared = client.split("/")[0]
+    return (shared or host).lower()
 
 
 def meeting_id(owner: str, kind: str, meeting: Meeting) -> str:
     """Return our id of a meeting: `paloaltoCA/primegov/554`."""
-    return id_of_key(owner, kind, listed_key(meeting))
+    key = listed_key(meeting)
+    return id_of_key(owner, kind, key)
 
 
 def id_of_key(owner: str, kind: str, key: str) -> str:
@@ -120,23 +121,28 @@ def fingerprints(listing: MeetingListing) -> dict[str, str]:
 
 
 def _hash(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+    data = text.encode("utf-8", "replace")
+    return hashlib.sha256(data).hexdigest()
 
 
 def _lasting(meeting: Meeting) -> Meeting:
     """Return a meeting without what changes by itself."""
-    links = tuple(link for link in meeting.links if not _is_recording(link))
-    status = "tentative" if meeting.status in _BY_ITSELF else meeting.status
-    return replace(meeting, status=status, video_url=None, links=links)
+    links = [link for link in meeting.links if not _is_recording(link)]
+    status = meeting.status
+    if status in _BY_ITSELF:
+        status = "tentative"
+    return replace(meeting, status=status, video_url=None, links=tuple(links))
 
 
 def _is_recording(link: Link) -> bool:
-    return any(word in link.title.lower() for word in _RECORDING)
+    title = link.title.lower()
+    return any(word in title for word in _RECORDING)
 
 
 def fingerprint(meeting: Meeting) -> str:
     """Return the SHA-256 of one meeting as it is listed, without its items."""
-    return _hash(repr(replace(_lasting(meeting), items=())))
+    listed = replace(_lasting(meeting), items=())
+    return _hash(repr(listed))
 
 
 def changed_days(
@@ -145,7 +151,9 @@ def changed_days(
     """Return the days whose meetings changed; of an answer that lists changes only, the
     missing days did not.
     """
-    days = found.keys() if lists_changes_only else known.keys() | found.keys()
+    days = set(found)
+    if not lists_changes_only:
+        days.update(known)
     return frozenset(day for day in days if known.get(day) != found.get(day))
 
 
@@ -304,14 +312,14 @@ def with_votes(
         sponsors |= {one.matter_id: one.sponsors for one in listing.sponsors}
     items: list[AgendaItem] = []
     for item in meeting.items:
+        has_votes = item.vendor_id in votes or item.matter_id in sponsors
         if versions is not None:
             has_votes = item.version in versions
-        else:
-            has_votes = item.vendor_id in votes or item.matter_id in sponsors
+        matter_id = item.matter_id or ""
         complete = replace(
             item,
             votes=votes.get(item.vendor_id, item.votes),
-            sponsors=sponsors.get(item.matter_id or "", item.sponsors),
+            sponsors=sponsors.get(matter_id, item.sponsors),
             has_votes=has_votes,
         )
         items.append(complete)

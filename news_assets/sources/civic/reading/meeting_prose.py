@@ -154,7 +154,8 @@ def participation_of(text: str) -> tuple[ParticipationFact, ...]:
 def _emails(text: str) -> Iterator[ParticipationFact]:
     for match in _EMAIL.finditer(text):
         value = match[0].rstrip(".-")
-        yield _fact("email", value, match.start(), purpose=_purpose(text, match))
+        purpose = _purpose(text, match)
+        yield _fact("email", value, match.start(), purpose=purpose)
 
 
 def _phones(text: str) -> Iterator[ParticipationFact]:
@@ -189,12 +190,18 @@ def _kind_of_link(match: re.Match[str]) -> ParticipationKind | None:
 
 
 def _is_at(host: str, hosts: tuple[str, ...]) -> bool:
-    return any(host == one or host.endswith(f".{one}") for one in hosts)
+    for one in hosts:
+        if host == one:
+            return True
+        if host.endswith(f".{one}"):
+            return True
+    return False
 
 
 def _meeting_ids(text: str) -> Iterator[ParticipationFact]:
     for match in _MEETING_ID.finditer(text):
-        yield _fact("meeting_id", _digits(match["value"]), *match.span("value"))
+        value = _digits(match["value"])
+        yield _fact("meeting_id", value, *match.span("value"))
 
 
 def _passcodes(text: str) -> Iterator[ParticipationFact]:
@@ -218,13 +225,14 @@ def _formats(text: str) -> Iterator[ParticipationFact]:
 
 def _deadlines(text: str) -> Iterator[ParticipationFact]:
     for match in _DEADLINE.finditer(text):
-        value = _CONTACT.sub("", match["value"]).rstrip(" ,")
-        yield _fact("deadline", value, match.start("value"))
+        value = _CONTACT.sub("", match["value"])
+        yield _fact("deadline", value.rstrip(" ,"), match.start("value"))
 
 
 def _instructions(text: str) -> Iterator[ParticipationFact]:
     for match in _INSTRUCTION.finditer(text):
-        yield _fact("instruction", match[0].strip(), match.start())
+        value = match[0].strip()
+        yield _fact("instruction", value, match.start())
 
 
 _READERS: Final[tuple[Callable[[str], Iterator[ParticipationFact]], ...]] = (
@@ -258,14 +266,16 @@ def _purpose(text: str, match: re.Match[str]) -> str:
     """Return what the words before an address in its sentence say it is for; else the
     words after it.
     """
-    before = text[max(match.start() - _BEFORE, 0) : match.start()]
-    after = text[match.end() : match.end() + _AFTER]
-    for words in (_SENTENCE_END.split(before)[-1], _CLAUSE_END.split(after)[0]):
+    start = max(match.start() - _BEFORE, 0)
+    before = _SENTENCE_END.split(text[start : match.start()])[-1]
+    after = _CLAUSE_END.split(text[match.end() : match.end() + _AFTER])[0]
+    for words in (before, after):
         found: list[tuple[int, str]] = []
         for name, pattern in _PURPOSES:
             found += [(one.start(), name) for one in pattern.finditer(words)]
         if found:
-            return max(found)[1]
+            _, name = max(found)
+            return name
     return ""
 
 
@@ -335,14 +345,19 @@ def _starts(lines: Sequence[str], items: Sequence[ItemName]) -> list[_Start]:
     """Return where items begin, in the order of the lines: each at most once, at the
     first line that fits it.
     """
-    by_number = {_plain_number(item.number): item for item in items if item.number}
-    by_file = {_key(item.matter_file): item for item in items if item.matter_file}
+    by_number: dict[str, ItemName] = {}
+    by_file: dict[str, ItemName] = {}
+    for item in items:
+        if item.number:
+            by_number[_plain_number(item.number)] = item
+        if item.matter_file:
+            by_file[_key(item.matter_file)] = item
     longest = max(map(len, by_file), default=0)
     found: dict[str, _Start] = {}
     for at, line in enumerate(lines):
-        item = _by_file(line, by_file, longest) or _by_number(lines, at, by_number)
-        if item is not None:
-            found.setdefault(item.item_id, _Start(at, item.item_id))
+        named = _by_file(line, by_file, longest) or _by_number(lines, at, by_number)
+        if named is not None:
+            found.setdefault(named.item_id, _Start(at, named.item_id))
     return list(found.values())
 
 
@@ -405,7 +420,9 @@ def _decision(lines: Sequence[str]) -> str:
 
 
 def _is_decision(sentence: str) -> bool:
-    return bool(_MOTION.search(sentence) and _DECIDED.search(sentence))
+    if not _MOTION.search(sentence):
+        return False
+    return _DECIDED.search(sentence) is not None
 
 
 # --- decisions beside labels ----------------------------------------------------------

@@ -125,7 +125,9 @@ def _first(links: Sequence[Link], role: str) -> str | None:
     """Return the first link with a role, by its title."""
     wanted, unwanted = _ROLE_PATTERNS[role]
     for link in links:
-        if wanted.search(link.title) and not unwanted.search(link.title):
+        if unwanted.search(link.title):
+            continue
+        if wanted.search(link.title):
             return link.href
     return None
 

@@ -81,7 +81,8 @@ class Moment:
 
     def placed(self, timezone: str) -> datetime:
         """Return the time in a zone (IANA); midnight without an hour."""
-        return datetime.combine(self.day, self.clock or time(), zone_info(timezone))
+        clock = self.clock or time()
+        return datetime.combine(self.day, clock, zone_info(timezone))
 
     def later(self, length: timedelta) -> "Moment | None":
         """Return the moment so much later on the wall clock; None without an hour."""
@@ -104,8 +105,12 @@ def day_of_text(text: str | None) -> date | None:
 
 def _dates_in(words: str) -> list[re.Match[str]]:
     """Return the first match of each way to write a date."""
-    matches = [pattern.search(words) for pattern in _DATES]
-    return [match for match in matches if match is not None]
+    found = []
+    for pattern in _DATES:
+        match = pattern.search(words)
+        if match is not None:
+            found.append(match)
+    return found
 
 
 def _day_of_match(match: re.Match[str]) -> date | None:
@@ -135,11 +140,14 @@ def clock_of_text(text: str | None) -> time | None:
     span = _RANGE.search(words)
     if span is not None:
         return _start_of_range(span)
-    match = _TWELVE.search(words) or _TWENTY_FOUR.search(words) or _HOURS.search(words)
-    if match is not None:
+    for pattern in (_TWELVE, _TWENTY_FOUR, _HOURS):
+        match = pattern.search(words)
+        if match is None:
+            continue
         if _is_relative(match):
             return None
-        return _time(int(match["hour"]), match["minute"], match.groupdict().get("half"))
+        half = match.groupdict().get("half")
+        return _time(int(match["hour"]), match["minute"], half)
     if _NOON.search(words) and not _RELATIVE.search(words):
         return time(12)
     return None
@@ -159,7 +167,8 @@ def _start_of_range(span: re.Match[str]) -> time | None:
 
 
 def _is_relative(match: re.Match[str]) -> bool:
-    return _RELATIVE.search(match.string, 0, match.start()) is not None
+    before = match.string[: match.start()]
+    return _RELATIVE.search(before) is not None
 
 
 def _time(hour: int, minute: str | None, half: str | None) -> time | None:
@@ -230,4 +239,8 @@ def utc_time(text: str | None) -> datetime | None:
 
 
 def _short(text: str | None) -> str:
-    return " ".join((text or "")[: 2 * _MAX_CHARS].split())[:_MAX_CHARS]
+    """Return the beginning of a text on one line."""
+    if not text:
+        return ""
+    words = text[: 2 * _MAX_CHARS].split()
+    return " ".join(words)[:_MAX_CHARS]

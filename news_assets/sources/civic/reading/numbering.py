@@ -134,12 +134,15 @@ def with_matter_numbers(meeting: Meeting) -> Meeting:
     """Return a meeting whose items have the number of their matter apart from the
     title.
     """
-    return replace(meeting, items=tuple(map(_numbered, meeting.items)))
+    items = map(_numbered, meeting.items)
+    return replace(meeting, items=tuple(items))
 
 
 def _numbered(item: AgendaItem) -> AgendaItem:
     match = _AT_START.match(item.title[:200])
-    if match is None or not _is_number(match, has_mark=bool(match["mark"])):
+    if match is None:
+        return _typed(item)
+    if not _is_number(match, has_mark=bool(match["mark"])):
         return _typed(item)
     stated = item.matter_file or match["file"]
     if canonical_file(stated) != canonical_file(match["file"]):
@@ -154,7 +157,7 @@ def _typed(item: AgendaItem) -> AgendaItem:
     """
     if item.matter_type:
         return item
-    kind = kind_of(item.matter_file) or _kind_in_title(item.title)
+    kind = _kind_of(item.matter_file) or _kind_in_title(item.title)
     return replace(item, matter_type=kind)
 
 
@@ -217,16 +220,25 @@ def file_in(text: str) -> str | None:
     """
     words = " ".join(text[:2000].split())
     match = _STATED.search(words)
-    if match and match["kind"]:
+    if match is not None and match["kind"]:
         if _is_number(match, has_mark=True):
             return match["file"]
         return None
-    if match and (match["named"] or "-" in match["number"]):
+    if match is not None and _is_marked(match):
         return match["file"]
     match = _ALONE.match(words)
-    if match and _is_number(match, has_mark="-" in match["number"]):
+    if match is None:
+        return None
+    if _is_number(match, has_mark="-" in match["number"]):
         return match["file"]
     return None
+
+
+def _is_marked(match: re.Match[str]) -> bool:
+    """Return whether a number has a name before it or a dash in it."""
+    if match["named"]:
+        return True
+    return "-" in match["number"]
 
 
 def first_file(texts: Iterable[str]) -> str | None:
@@ -238,7 +250,7 @@ def first_file(texts: Iterable[str]) -> str | None:
     return None
 
 
-def kind_of(file: str | None) -> str | None:
+def _kind_of(file: str | None) -> str | None:
     """Return the kind of matter that the letters of a number stand for; None if they
     stand for none.
     """

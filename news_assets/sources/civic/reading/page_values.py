@@ -15,6 +15,7 @@ from news_assets.records.meetings import Attachment, Link, Request
 from news_assets.records.reading import Page
 from news_assets.sources.html_document import html_tree, select, words_of
 from news_assets.sources.platforms import found_instead
+from news_assets.sources.storable_entries import or_none
 from news_assets.sources.xml_documents import recovering_parser, sound_xml
 from news_assets.text.html import plain_text
 from news_assets.text.limits import line, loads
@@ -77,7 +78,8 @@ def json_of(page: Page, expected: str) -> Any:
 
 def is_json(page: Page) -> bool:
     """Whether a document begins as JSON."""
-    return page.body.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"[")
+    text = page.body.lstrip(b"\xef\xbb\xbf \t\r\n")
+    return text.startswith((b"{", b"["))
 
 
 def objects(value: Any) -> list[Object]:
@@ -115,9 +117,22 @@ def optional_link(title: str, href: str | None) -> Link | None:
     return Link(title=title, href=href)
 
 
+def optional_text(owner: Object, *names: str) -> str | None:
+    """Return the first value of these names as `text_at` does; None if there is none."""
+    return or_none(text_at(owner, *names))
+
+
+def links_to(links: Iterable[Link], pattern: re.Pattern[str]) -> list[Link]:
+    """Return the links whose address has a match of a pattern."""
+    return [link for link in links if pattern.search(link.href)]
+
+
 def attachments_of(links: Iterable[Link]) -> tuple[Attachment, ...]:
     """Return links as attachments of an item."""
-    return tuple(Attachment(name=link.title, url=link.href) for link in links)
+    attachments = []
+    for link in links:
+        attachments.append(Attachment(name=link.title, url=link.href))
+    return tuple(attachments)
 
 
 def requests_to(*urls: str | None) -> Requests:
@@ -173,14 +188,12 @@ def href_of(anchor: HtmlElement, base: str) -> str | None:
     nowhere.
     """
     href = anchor.get("href", "").strip()
-    is_script = (
-        not href or href.startswith("#") or href.lower().startswith("javascript:")
-    )
-    if is_script:
-        match = _IN_SCRIPT.search(((anchor.get("onclick", "")) + " " + href)[:4000])
-        href = match[1] if match else ""
-    if not href:
-        return None
+    if not href or href.lower().startswith(("#", "javascript:")):
+        script = f"{anchor.get('onclick', '')} {href}"
+        match = _IN_SCRIPT.search(script[:4000])
+        if match is None:
+            return None
+        href = match[1]
     return web_url(href, base)
 
 
@@ -228,7 +241,8 @@ def parameter(url: str | None, *names: str) -> str:
 
 def unique_links(links: Iterable[Link | None]) -> tuple[Link, ...]:
     """Return links without gaps and repetitions."""
-    return tuple(dict.fromkeys(filter(None, links)))
+    stated = filter(None, links)
+    return tuple(dict.fromkeys(stated))
 
 
 def titled_links(element: HtmlElement, base: str, css: str = "a") -> list[Link]:
