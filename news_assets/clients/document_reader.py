@@ -37,7 +37,7 @@ _LIMITED: Final = (
     "import os, resource, sys; size = int(sys.argv[1]); resource.setrlimit(resource.RLIMIT_AS,"
     " (size, size)); os.execv(sys.argv[2], sys.argv[2:])"
 )
-# Its names of languages, by those of BCP 47; used in this order where the language is
+# Its names of languages by their BCP 47 tags; used in this order where the language is
 # unknown.
 _LANGUAGES: Final = {"en": "eng", "pt": "por", "es": "spa"}
 

@@ -122,9 +122,7 @@ def _concurrent_model(settings: Settings, name: str) -> LanguageModel:
 def open_notifier(
     settings: Settings, alerts: "Alerts", lake: "Reader | None" = None
 ) -> "ChannelNotifier":
-    """Return the channels of a file of queries, and those of the subscriptions in the
-    lake.
-    """
+    """Return the channels of a file of queries, and of the subscriptions in the lake."""
     from news_assets.clients.notifier import ChannelNotifier, JsonSender, MailServer
     from news_assets.clients.subscriber_mail import SubscriberMail
     from news_assets.pipeline.alerts.subscriptions import found_in

@@ -40,7 +40,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class LocalEnrichers:
-    """The local enricher of the built-in taxonomy, and those of desks; implements
+    """The local enrichers: of the built-in taxonomy, and of desks with another one; implements
     `ports.Enricher` by words only, with the sandbox's limits of time and memory.
 
     `models_dir` holds the classifiers of desks, and `open_embedder` opens the embedder

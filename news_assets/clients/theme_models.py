@@ -195,8 +195,8 @@ def vectors_of(
 ) -> ThemeVectors:
     """Return the vectors of a taxonomy's themes.
 
-    Those of the built-in taxonomies and model are part of the package. The first use of
-    others embeds all texts and stores their vectors.
+    The vectors of the built-in taxonomies and model are part of the package. The first
+    use of others embeds all texts and stores their vectors.
 
     Raises:
         EmbedError: A text cannot be embedded.

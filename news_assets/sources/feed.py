@@ -2,7 +2,7 @@
 distinguished by the document's content rather than by its name or Content-Type.
 
     Page.body -> read -+-> platforms.decoded_json -> _read_json -> Listing
-                       +-> xml_documents.sound_xml -> _read_xml (feedparser) -> Listing
+                       +-> xml_documents.repaired_xml -> _read_xml (feedparser) -> Listing
 
 `xml_documents` decodes and repairs broken documents and bounds their size, so that
 feedparser takes bounded time. feedparser gets UTF-8 bytes in memory, never an address
@@ -39,7 +39,7 @@ from news_assets.sources.storable_entries import (
     storable,
     unique,
 )
-from news_assets.sources.xml_documents import sound_xml
+from news_assets.sources.xml_documents import repaired_xml
 from news_assets.text.dates import parse_date
 from news_assets.text.html import plain_text
 from news_assets.text.language import language_tag
@@ -179,7 +179,7 @@ def _parsed(page: Page) -> tuple[_Parsed, tuple[str, ...], bool]:
     """Run feedparser over the repaired document; return its result, the problems, and
     whether it was whole.
     """
-    body, problems, is_whole = sound_xml(page)
+    body, problems, is_whole = repaired_xml(page)
     try:
         parsed: _Parsed = feedparser.parse(
             io.BytesIO(body),

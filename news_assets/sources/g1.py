@@ -31,7 +31,7 @@ from news_assets.sources.storable_entries import (
     storable,
     unique,
 )
-from news_assets.sources.xml_documents import recovering_parser, sound_xml
+from news_assets.sources.xml_documents import recovering_parser, repaired_xml
 from news_assets.text.charset import decode
 from news_assets.text.dates import parse_date
 from news_assets.text.html import plain_text
@@ -115,7 +115,7 @@ def _stated(page: Page) -> dict[str, _Stated]:
     """
     from lxml import etree
 
-    body, _, _ = sound_xml(page)
+    body, _, _ = repaired_xml(page)
     try:
         root = etree.fromstring(body, recovering_parser())
     except etree.LxmlError:

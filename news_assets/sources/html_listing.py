@@ -89,7 +89,7 @@ def read_page(page: Page, source: Source, templates: Sequence[Template]) -> Read
     """Return the entries that the first template with an article finds, each once,
     newest first.
 
-    The listing is empty if no template finds an article; `changed` builds the error for
+    The listing is empty if no template finds an article; `listing_changed` builds the error for
     that case.
 
     Raises:
@@ -121,7 +121,7 @@ def _tree_of(page: Page, source: Source) -> HtmlElement:
     return tree
 
 
-def changed(
+def listing_changed(
     page: Page, source: Source, templates: Sequence[Template]
 ) -> ListingChangedError:
     """Return the error for a page without articles, naming what the page is and the

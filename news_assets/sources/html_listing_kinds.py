@@ -30,8 +30,8 @@ from news_assets.sources.html_document import select, words_of
 from news_assets.sources.html_listing import (
     ReadPage,
     Template,
-    changed,
     linked_next,
+    listing_changed,
     page_number,
     read_page,
     stated_next,
@@ -65,7 +65,7 @@ def parse_plone(page: Page, source: Source) -> Listing:
         return _continued(read, page)
     if _start_of(page) and platform_of(page) == PLONE:
         return read.listing
-    raise changed(page, source, PLONE_TEMPLATES)
+    raise listing_changed(page, source, PLONE_TEMPLATES)
 
 
 def _start_of(page: Page) -> int:
@@ -247,7 +247,7 @@ def parse_ebc(page: Page, source: Source) -> Listing:
         return replace(read.listing, next_urls=(next_url,))
     if number and platform_of(page) in (DRUPAL, EBC):
         return read.listing
-    raise changed(page, source, EBC_TEMPLATES)
+    raise listing_changed(page, source, EBC_TEMPLATES)
 
 
 # --- the selectors of a desk file -----------------------------------------------------

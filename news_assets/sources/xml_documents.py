@@ -59,7 +59,7 @@ _LAST_CODE_POINT: Final = 0x10FFFF
 _NO_CHARACTER: Final = "&#xFFFD;"
 
 
-def sound_xml(page: Page) -> tuple[bytes, tuple[str, ...], bool]:
+def repaired_xml(page: Page) -> tuple[bytes, tuple[str, ...], bool]:
     """Return the page's document as UTF-8, its problems, and whether it was whole.
 
     Raises:

@@ -66,7 +66,7 @@ def convert(weights: Path, graph: Path, tokenizer: Path) -> None:
     384], and the tokenizer.
 
     Raises:
-        EmbedError: The weights are not those of the pinned version.
+        EmbedError: The weights are of another version than the pinned one.
     """
     import onnx
 

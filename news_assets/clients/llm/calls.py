@@ -1,8 +1,8 @@
 """Calls a language model for several articles at a time, within the limits of its
 provider.
 
-Requests, answers and errors as pydantic-ai has them are translated from and to those of
-`ports`.
+Requests, answers and errors of `ports` are translated to and from the types of
+pydantic-ai.
 """
 
 import asyncio

@@ -360,7 +360,7 @@ class HttpFetcher:
 
     def _read(self, response: httpx.Response, chain: RedirectChain) -> bytes:
         """Read the body: a page in full, a robots.txt up to its cap, of an error
-        response what can be had.
+        response as much as was received.
         """
         caps, ignored = self._caps, tuple[type[Exception], ...]()
         if not response.is_success:

@@ -96,7 +96,7 @@ class _Work(Generic[_Job, _Result]):
     is_cancelled: threading.Event = field(default_factory=threading.Event)
 
     def until_stopped(self) -> None:
-        """Run jobs until none is left."""
+        """Run jobs as long as there are any."""
         try:
             while (taken := self.hosts.take()) is not None:
                 self._run_job(*taken)
@@ -120,7 +120,7 @@ class _Work(Generic[_Job, _Result]):
             self.done.put(item)
 
     def drop_results(self) -> None:
-        """Remove the results that nobody reads any more."""
+        """Remove the results that are not yielded any more."""
         while not self.done.empty():
             self.done.get_nowait()
 

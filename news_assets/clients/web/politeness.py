@@ -72,7 +72,7 @@ class _Times:
 
     def remaining_pause_s(self, pause_s: float, now: float) -> float:
         """Return the seconds until the pause ends; none if the clock was set back
-        behind the last response.
+        before the last response.
         """
         if self.responded_at > now:
             return 0.0
@@ -288,8 +288,9 @@ class _Host:
             responded_at, pause_s, retry_at = map(float, numbers[:3])
         except (FileNotFoundError, ValueError):
             return _Times()
-        if pause_s > _MAX_PAUSE_S:
-            return _Times()
-        if retry_at - responded_at > 2 * HOST_WAIT.longest_s:
-            return _Times()
-        return _Times(responded_at, pause_s, retry_at, "".join(numbers[3:]))
+        times = _Times(responded_at, pause_s, retry_at, "".join(numbers[3:]))
+        is_possible = (
+            pause_s <= _MAX_PAUSE_S  # which NaN is not
+            and retry_at - responded_at <= 2 * HOST_WAIT.longest_s
+        )
+        return times if is_possible else _Times()

@@ -42,16 +42,16 @@ from news_assets.sources.civic.reading.numbering import file_in, split_number
 from news_assets.sources.civic.reading.page_values import (
     Object,
     Requests,
-    changed,
-    clean,
     href_of,
     is_json,
     json_of,
+    listing_changed,
     objects,
     parameter,
     requests_to,
     text_at,
     text_of,
+    title_line,
     tree_of,
     words_at,
 )
@@ -97,7 +97,7 @@ def parse(page: Page, context: ParseContext) -> MeetingListing:
         return MeetingListing(meetings=(_agenda(tree, elements, page, context),))
     committees = _committees(tree)
     if not committees:
-        raise changed(page, _EXPECTED)
+        raise listing_changed(page, _EXPECTED)
     requests = [_list_of(page.final_url, key, committees[key]) for key in committees]
     return MeetingListing(next_requests=tuple(requests[:_MAX_COMMITTEES]))
 
@@ -106,7 +106,7 @@ def _committees(tree: HtmlElement) -> dict[str, str]:
     """Return the names of the committees by their ids."""
     found: dict[str, str] = {}
     for element in select(tree, _COMMITTEES):
-        name = text_of(element) or clean(element.get("aria-label", ""))
+        name = text_of(element) or title_line(element.get("aria-label", ""))
         found.setdefault(element.get("committeeid", ""), name)
     if not found:
         for option in select(tree, _OPTIONS):
@@ -118,13 +118,13 @@ def _meetings(page: Page, context: ParseContext) -> MeetingListing:
     answer = json_of(page, _EXPECTED)
     rows = objects(answer)
     if rows != answer:
-        raise changed(page, _EXPECTED)
+        raise listing_changed(page, _EXPECTED)
     meetings: list[Meeting] = []
     for row in rows:
         if "unique" in row:
             meetings.append(_meeting(row, page, context))
     if any(rows) and not meetings:
-        raise changed(page, _EXPECTED)
+        raise listing_changed(page, _EXPECTED)
     return MeetingListing(meetings=tuple(meetings))
 
 

@@ -22,10 +22,10 @@ from news_assets.sources.civic.reading.meetings import (
 from news_assets.sources.civic.reading.moments import Moment
 from news_assets.sources.civic.reading.page_values import (
     Requests,
-    changed,
-    clean,
+    listing_changed,
     optional_link,
     requests_to,
+    title_line,
     unique_links,
 )
 from news_assets.text.charset import decode
@@ -72,7 +72,7 @@ def parse(page: Page, context: ParseContext) -> MeetingListing:
     if not page.body.strip():
         raise SourceError(f"{page.url}: an empty document")
     if b"BEGIN:VCALENDAR" not in page.body[:2000].upper():
-        raise changed(page, _EXPECTED)
+        raise listing_changed(page, _EXPECTED)
     problems: list[str] = []
     events = _events(page, problems)
     found: dict[str, Meeting] = {}
@@ -234,11 +234,11 @@ def _starts(
 
 
 def _short_summary(event: "Event") -> str:
-    return clean(_text(event, "SUMMARY"))[:80]
+    return title_line(_text(event, "SUMMARY"))[:80]
 
 
 def _cancelled(event: "Event", context: ParseContext) -> set[Moment | None]:
-    """Return the begins that a series leaves out."""
+    """Return the times at which a series does not take place."""
     value = event.get("EXDATE")
     groups = value if isinstance(value, list) else [value]
     found: set[Moment | None] = set()
@@ -333,7 +333,7 @@ def _text_of_rule(rule: Mapping[str, list[Any]]) -> str:
 def _meeting(
     event: "Event", start: Moment, page: Page, context: ParseContext
 ) -> Meeting:
-    summary = clean(plain_text(_text(event, "SUMMARY")))
+    summary = title_line(plain_text(_text(event, "SUMMARY")))
     status = _text(event, "STATUS").upper()
     url = _address(_text(event, "URL"), page)
     return meeting_of(
@@ -346,7 +346,7 @@ def _meeting(
             links=unique_links(
                 (optional_link("Details", url), *_attached(event, page))
             ),
-            comment=clean(plain_text(_text(event, "DESCRIPTION")[:20_000])),
+            comment=title_line(plain_text(_text(event, "DESCRIPTION")[:20_000])),
             updated_at=_updated_at(event),
         ),
         context,
@@ -413,7 +413,7 @@ def _attached(event: "Event", page: Page) -> list[Link]:
         url = web_url(str(one), page.final_url)
         name = getattr(one, "params", {}).get("FILENAME") or "Attachment"
         if url:
-            links.append(Link(title=clean(str(name)), href=url))
+            links.append(Link(title=title_line(str(name)), href=url))
     return links
 
 

@@ -24,8 +24,8 @@ from news_assets.sources.civic.reading.moments import utc_time, wall_clock
 from news_assets.sources.civic.reading.page_values import (
     Object,
     Requests,
-    changed,
     json_of,
+    listing_changed,
     objects,
     optional_link,
     origin_of,
@@ -55,14 +55,14 @@ def parse(page: Page, context: ParseContext) -> MeetingListing:
     if isinstance(document, list):
         return MeetingListing(meetings=_meetings(document, page, context))
     if not isinstance(document, dict):
-        raise changed(page, _EXPECTED)
+        raise listing_changed(page, _EXPECTED)
     if isinstance(document.get("items"), list) and "value" not in document:
         return MeetingListing(meetings=(_agenda(document, page),))
     rows = document.get("value")
     if rows is None and "eventName" in document:
         rows = [document]
     if not isinstance(rows, list):
-        raise changed(page, _EXPECTED)
+        raise listing_changed(page, _EXPECTED)
     return MeetingListing(
         meetings=_meetings(rows, page, context),
         next_requests=requests_to(_next_url(document, page)),

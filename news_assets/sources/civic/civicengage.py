@@ -25,8 +25,8 @@ from news_assets.sources.civic.reading.meetings import ParseContext, meeting_of
 from news_assets.sources.civic.reading.moments import Moment, day_of_text
 from news_assets.sources.civic.reading.page_values import (
     Requests,
-    changed,
     href_of,
+    listing_changed,
     parameter,
     requests_to,
     text_of,
@@ -78,7 +78,7 @@ def parse(page: Page, context: ParseContext) -> MeetingListing:
             return MeetingListing(next_requests=requests)
     documents = _documents(tree, base, _category(options, page))
     if not documents and not options and _NAME not in page.body.lower():
-        raise changed(page, _EXPECTED)
+        raise listing_changed(page, _EXPECTED)
     dated = [document for document in documents if document.day is not None]
     lost = len(documents) - len(dated)
     return MeetingListing(

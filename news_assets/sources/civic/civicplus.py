@@ -34,8 +34,8 @@ from news_assets.sources.civic.reading.numbering import first_file
 from news_assets.sources.civic.reading.page_values import (
     Requests,
     attachments_of,
-    changed,
     links_in,
+    listing_changed,
     text_of,
     titled_links,
     tree_of,
@@ -70,7 +70,7 @@ def parse(page: Page, context: ParseContext) -> MeetingListing:
         if elements:
             return MeetingListing(meetings=(_agenda(tree, elements, base, page),))
         if b"agendacenter" not in page.body.lower():
-            raise changed(page, _EXPECTED)
+            raise listing_changed(page, _EXPECTED)
     return _listing(rows, _bodies(tree), base, context)
 
 

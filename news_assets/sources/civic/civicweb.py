@@ -32,10 +32,10 @@ from news_assets.sources.civic.reading.agenda_pages import (
     Line,
     Lines,
     agenda_of,
+    is_cancelled_at_top,
     is_leaf,
     items_of,
     notes_beside,
-    says_off,
     texts_of_row,
 )
 from news_assets.sources.civic.reading.meetings import (
@@ -47,9 +47,9 @@ from news_assets.sources.civic.reading.moments import Moment, day_of_text, wall_
 from news_assets.sources.civic.reading.page_values import (
     Object,
     Requests,
-    changed,
     href_of,
     json_of,
+    listing_changed,
     objects,
     optional_link,
     origin_of,
@@ -101,10 +101,10 @@ def parse(page: Page, context: ParseContext) -> MeetingListing:
         meeting = _documents(match[1], objects(documents), page, context)
         return MeetingListing(meetings=(meeting,))
     if not isinstance(answer, list):
-        raise changed(page, _EXPECTED)
+        raise listing_changed(page, _EXPECTED)
     rows = [row for row in objects(answer) if not row.keys().isdisjoint(_DATES)]
     if answer and not rows:
-        raise changed(page, _EXPECTED)
+        raise listing_changed(page, _EXPECTED)
     meetings = [_meeting(row, page, context) for row in rows]
     return MeetingListing(meetings=tuple(meetings))
 
@@ -225,7 +225,7 @@ def _agenda(own_id: str, markup: str, page: Page, context: ParseContext) -> Meet
     lines = _marked_lines(tree, base) or _numbered_lines(tree, base)
     notes = notes_beside(tree, [line.row for line in lines])
     meeting = agenda_of(items_of(lines), notes, own_id)
-    if says_off(notes, context.now):
+    if is_cancelled_at_top(notes, context.now):
         return replace(meeting, status="cancelled")
     return meeting
 

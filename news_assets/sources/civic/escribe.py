@@ -33,12 +33,11 @@ from news_assets.sources.civic.reading.page_values import (
     Object,
     Requests,
     attachments_of,
-    changed,
-    clean,
     is_json,
     json_of,
     links_in,
     links_to,
+    listing_changed,
     objects,
     optional_link,
     origin_of,
@@ -46,6 +45,7 @@ from news_assets.sources.civic.reading.page_values import (
     requests_to,
     text_at,
     text_of,
+    title_line,
     tree_of,
     unique_links,
     words_at,
@@ -81,9 +81,9 @@ def parse(page: Page, context: ParseContext) -> MeetingListing:
     if isinstance(rows, dict):
         rows = rows.get("d")
     if not isinstance(rows, list):
-        raise changed(page, _EXPECTED)
+        raise listing_changed(page, _EXPECTED)
     if rows and all("MeetingName" not in row for row in objects(rows)):
-        raise changed(page, _EXPECTED)
+        raise listing_changed(page, _EXPECTED)
     meetings = [_meeting(row, page, context) for row in objects(rows)]
     return MeetingListing(meetings=tuple(meetings))
 
@@ -129,7 +129,7 @@ def _location(row: Object) -> Location:
     described = row.get("Description")
     if not isinstance(described, str):
         return Location(name=name)
-    lines = [clean(plain_text(part)) for part in _BREAK.split(described[:4000])]
+    lines = [title_line(plain_text(part)) for part in _BREAK.split(described[:4000])]
     if name not in lines:
         return Location(name=name)
     rest = [part for part in lines if part not in ("", name)]
@@ -150,7 +150,7 @@ def _agenda(page: Page) -> MeetingListing:
     base = base_of(tree, page)
     containers = select(tree, _CONTAINER)
     if not containers:
-        raise changed(page, _EXPECTED)
+        raise listing_changed(page, _EXPECTED)
     items: list[AgendaItem] = []
     titles: dict[HtmlElement, str] = {}
     for element in containers:  # outer ones come before those within

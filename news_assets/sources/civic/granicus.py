@@ -55,16 +55,16 @@ from news_assets.sources.civic.reading.numbering import (
 )
 from news_assets.sources.civic.reading.page_values import (
     Requests,
-    changed,
-    clean,
     first_match,
     first_parameter,
     href_of,
     links_in,
+    listing_changed,
     optional_link,
     parameter,
     requests_to,
     text_of,
+    title_line,
     tree_of,
     unique_links,
     words_at,
@@ -100,7 +100,7 @@ def parse(page: Page, context: ParseContext) -> MeetingListing:
     if is_agenda:
         return MeetingListing(meetings=(_parse_agenda(tree, base, page, context),))
     if not found and not any(mark in page.body.lower() for mark in _MARKS):
-        raise changed(page, _EXPECTED)
+        raise listing_changed(page, _EXPECTED)
     return MeetingListing(meetings=tuple(found))
 
 
@@ -231,7 +231,7 @@ def _of_feed(item: etree._Element, page: Page, context: ParseContext) -> Meeting
     written = item.findtext("title", "")
     href = item.findtext("link", "").strip()
     parts = _DATE_IN_TITLE.split(written[:1000])
-    title = clean(parts[0])
+    title = title_line(parts[0])
     kind = "Agenda" if "AgendaViewer" in href else "Video"
     url = web_url(href, page.final_url) if href else None
     links = unique_links([optional_link(kind, url)])
@@ -341,14 +341,14 @@ def _agenda_id(page: Page) -> str:
 
 
 def _title(tree: HtmlElement, before: Sequence[str]) -> str:
-    stated = clean(title_of(tree) or "")
+    stated = title_line(title_of(tree) or "")
     if stated and not _NO_TITLE.fullmatch(stated):
         return stated
     for one in reversed(before):
         if len(one) > _MAX_TITLE_CHARS:
             continue
         if _NAMES_MEETING.search(one):
-            return clean(one)
+            return title_line(one)
     return stated
 
 
@@ -514,7 +514,9 @@ def _bold(element: HtmlElement) -> _Entry | None:
         return None
     if len(text) > _MAX_TITLE_CHARS:
         return None
-    if text != clean(" ".join(words_of(one) for one in element.iter("strong", "b"))):
+    if text != title_line(
+        " ".join(words_of(one) for one in element.iter("strong", "b"))
+    ):
         return None
     title = text.rstrip(". :")
     if not title:
@@ -537,7 +539,7 @@ def _numbered(row: HtmlElement) -> _Entry | None:
         return None
     if not lines:
         return None
-    return _Entry(row, number, clean(lines[0]), first_file(lines[1:_FILE_LINES]))
+    return _Entry(row, number, title_line(lines[0]), first_file(lines[1:_FILE_LINES]))
 
 
 def _own_id(row: HtmlElement, base: str) -> str:

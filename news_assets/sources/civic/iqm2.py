@@ -35,16 +35,16 @@ from news_assets.sources.civic.reading.moments import moment_of_text
 from news_assets.sources.civic.reading.page_values import (
     Requests,
     attachments_of,
-    changed,
-    clean,
     first_match,
     first_parameter,
     href_of,
     links_in,
     links_to,
+    listing_changed,
     parameter,
     requests_to,
     text_of,
+    title_line,
     titled_links,
     tree_of,
     words_at,
@@ -80,7 +80,7 @@ def parse(page: Page, context: ParseContext) -> MeetingListing:
         return MeetingListing(meetings=(_legislation(tree, matter, base, page),))
     rows = select(tree, "div.MeetingRow")
     if not rows and b"iqm2" not in page.body.lower():
-        raise changed(page, _EXPECTED)
+        raise listing_changed(page, _EXPECTED)
     return _calendar(rows, base, context)
 
 
@@ -133,8 +133,8 @@ def _facts(title: str) -> tuple[dict[str, str], Location]:
     for number, written in enumerate(title[:2000].replace("\r", "\n").split("\n")):
         name, _, value = written.partition(":\t")
         if name.lower() in _FACTS and value:
-            facts[name.lower()] = clean(value)
-        elif number and (text := clean(written)):
+            facts[name.lower()] = title_line(value)
+        elif number and (text := title_line(written)):
             place.append(text)
     if not place:
         return facts, Location()
@@ -185,7 +185,7 @@ def _place(tree: HtmlElement) -> Location:
     if shown is None:
         return Location(address=address)
     texts = [one.tail or "" for one in (shown, *shown.itersiblings())]
-    return Location(name=clean(" ".join(texts)), address=address)
+    return Location(name=title_line(" ".join(texts)), address=address)
 
 
 class _Row(NamedTuple):

@@ -53,9 +53,9 @@ from news_assets.sources.civic.reading.moments import (
 from news_assets.sources.civic.reading.page_values import (
     Object,
     Requests,
-    changed,
     is_json,
     json_of,
+    listing_changed,
     objects,
     optional_link,
     optional_text,
@@ -117,7 +117,7 @@ def parse(page: Page, context: ParseContext) -> MeetingListing:
     undated = sum(meeting.starts_at is None for meeting in meetings)
     is_empty = not meetings and not items
     if rows and is_empty and rows[0].keys().isdisjoint(_NOT_MEETINGS):
-        raise changed(page, "an answer of Legistar's Web API")
+        raise listing_changed(page, "an answer of Legistar's Web API")
     following = _next(page, len(rows)) if meetings else ()
     for event, found in items.items():
         meetings.append(Meeting(vendor_id=event, items=found, is_partial=True))

@@ -38,13 +38,13 @@ from news_assets.sources.civic.reading.moments import moment_of_texts
 from news_assets.sources.civic.reading.page_values import (
     Requests,
     attachments_of,
-    changed,
     dateless_rows,
     first_match,
     href_of,
     lines_of,
     links_in,
     links_to,
+    listing_changed,
     parameter,
     requests_to,
     text_of,
@@ -102,7 +102,7 @@ def parse(page: Page, context: ParseContext) -> MeetingListing:
         return MeetingListing(meetings=(_detail(tree, base, page, context),))
     grids = select(tree, _GRIDS)
     if not grids:
-        raise changed(page, _EXPECTED)
+        raise listing_changed(page, _EXPECTED)
     found = _calendar(grids, base, context)
     meetings = [meeting for meeting in found if meeting.starts_at]
     return MeetingListing(
@@ -392,7 +392,7 @@ def _form(tree: HtmlElement, page: Page, chosen: dict[str, str]) -> Request:
     for field in select(tree, "input[type=hidden][name]"):
         hidden[field.get("name", "")] = field.get("value", "")
     if "__VIEWSTATE" not in hidden:
-        raise changed(page, _EXPECTED)
+        raise listing_changed(page, _EXPECTED)
     headers = (("Content-Type", "application/x-www-form-urlencoded"),)
     return Request(
         url=page.final_url,

@@ -45,12 +45,12 @@ from news_assets.sources.civic.reading.page_values import (
     Object,
     Requests,
     attachments_of,
-    changed,
     first_match,
     href_of,
     is_json,
     json_of,
     links_in,
+    listing_changed,
     objects,
     optional_link,
     parameter,
@@ -89,7 +89,7 @@ def parse(page: Page, context: ParseContext) -> MeetingListing:
     document = json_of(page, _EXPECTED)
     rows = _rows(document)
     if rows is None:
-        raise changed(page, _EXPECTED)
+        raise listing_changed(page, _EXPECTED)
     meetings = [_meeting(row, page, context) for row in rows]
     following: Requests = ()
     if _is_detail(document):
@@ -260,7 +260,7 @@ def _parse_page(page: Page, context: ParseContext) -> MeetingListing:
         return MeetingListing(meetings=tuple(meetings))
     listed = _rows_with(select(tree, "tr"), "td.views-field-title")
     if not listed and not select(tree, ".view-meetings, .view-empty"):
-        raise changed(page, _EXPECTED_PAGE)
+        raise listing_changed(page, _EXPECTED_PAGE)
     meetings = [_listed(row, base, context) for row in listed]
     return MeetingListing(
         meetings=tuple(meetings), next_requests=_following(tree, base)

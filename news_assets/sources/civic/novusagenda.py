@@ -38,14 +38,14 @@ from news_assets.sources.civic.reading.moments import Moment, clock_of_text, day
 from news_assets.sources.civic.reading.numbering import first_file, number_alone
 from news_assets.sources.civic.reading.page_values import (
     Requests,
-    changed,
-    clean,
     dateless_rows,
     first_parameter,
     href_of,
+    listing_changed,
     parameter,
     requests_to,
     text_of,
+    title_line,
     tree_of,
     unique_links,
 )
@@ -84,7 +84,7 @@ def parse(page: Page, context: ParseContext) -> MeetingListing:
         return MeetingListing(meetings=(meeting,))
     rows = select(tree, _ROWS)
     if not rows and not select(tree, _GRIDS):
-        raise changed(page, _EXPECTED)
+        raise listing_changed(page, _EXPECTED)
     return _calendar(tree, rows, base, context)
 
 
@@ -181,7 +181,7 @@ def _link_title(anchor: HtmlElement, href: str) -> str:
     image = next(anchor.iter("img"), None)
     described = text_of(anchor)
     if not described and image is not None:
-        described = clean(image.get("alt", ""))
+        described = title_line(image.get("alt", ""))
     if described:
         return described
     for mark, title in _DOCUMENTS:

@@ -35,10 +35,10 @@ from news_assets.records.reading import Page
 from news_assets.sources.civic.reading.agenda_pages import (
     Line,
     agenda_of,
+    is_cancelled_at_top,
     items_of,
     notes_beside,
     page_of_item,
-    says_off,
     texts_of_row,
 )
 from news_assets.sources.civic.reading.meetings import (
@@ -55,13 +55,13 @@ from news_assets.sources.civic.reading.numbering import split_number
 from news_assets.sources.civic.reading.page_values import (
     Object,
     Requests,
-    changed,
-    clean,
     href_of,
+    listing_changed,
     objects,
     parameter,
     text_at,
     text_of,
+    title_line,
     tree_of,
     unique_links,
     words_at,
@@ -112,7 +112,7 @@ def parse(page: Page, context: ParseContext) -> MeetingListing:
     if stated is not None:
         return _of_results(stated, linked, base, page, context)
     if not linked and _LIST_MARK not in page.body:
-        raise changed(page, _EXPECTED)
+        raise listing_changed(page, _EXPECTED)
     return _of_links(linked, base, page, context)
 
 
@@ -202,7 +202,7 @@ def _search_results(page: Page) -> list[Object] | None:
     try:
         found: Any = json.JSONDecoder().raw_decode(rest.lstrip())[0]
     except (ValueError, RecursionError) as error:
-        raise changed(page, _EXPECTED) from error
+        raise listing_changed(page, _EXPECTED) from error
     if not isinstance(found, dict):
         return []
     return objects(found.get("Meetings"))
@@ -254,7 +254,7 @@ def _title_of(anchor: HtmlElement) -> str:
     text = text_of(anchor)
     if text:
         return text
-    described = _DESCRIBED.search(clean(anchor.get("title", "")))
+    described = _DESCRIBED.search(title_line(anchor.get("title", "")))
     return described["what"] if described else "Document"
 
 
@@ -278,7 +278,7 @@ class _Table:
                 _, _, when = texts
                 if when:
                     return texts
-            described = _DESCRIBED.search(clean(anchor.get("title", "")))
+            described = _DESCRIBED.search(title_line(anchor.get("title", "")))
             if described is not None:
                 name = self._name_beside(anchor, described["name"])
                 kind = described["name"][len(name) :].strip()
@@ -361,7 +361,7 @@ def _agenda_in(
     notes = notes_beside(tree, [line.row for line in lines])
     items = [_with_details(item, own_id, folder) for item in items_of(lines)]
     meeting = agenda_of(items, notes, own_id)
-    if says_off(notes, context.now):
+    if is_cancelled_at_top(notes, context.now):
         return replace(meeting, status="cancelled")
     return meeting
 

@@ -21,10 +21,10 @@ from news_assets.sources.civic.reading.meetings import ParseContext, meeting_of,
 from news_assets.sources.civic.reading.moments import Moment, moment_of_text
 from news_assets.sources.civic.reading.page_values import (
     Requests,
-    changed,
     first_match,
     href_of,
     links_in,
+    listing_changed,
     requests_to,
     text_of,
     tree_of,
@@ -63,7 +63,7 @@ def parse(page: Page, context: ParseContext) -> MeetingListing:
         items = select(tree, selectors.item)
         read = [_of_item(element, base, selectors) for element in items]
     if not read:
-        raise changed(page, _EXPECTED)
+        raise listing_changed(page, _EXPECTED)
     return _listing(read, context)
 
 

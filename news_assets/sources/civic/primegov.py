@@ -42,10 +42,10 @@ from news_assets.sources.civic.reading.page_values import (
     Object,
     Requests,
     attachments_of,
-    changed,
     is_json,
     json_of,
     links_in,
+    listing_changed,
     objects,
     optional_link,
     parameter,
@@ -84,13 +84,13 @@ def parse(page: Page, context: ParseContext) -> MeetingListing:
         return _agenda(page)
     rows = json_of(page, _EXPECTED)
     if not isinstance(rows, list):
-        raise changed(page, _EXPECTED)
+        raise listing_changed(page, _EXPECTED)
     meetings: list[Meeting] = []
     for row in objects(rows):
         if "id" in row:
             meetings.append(_meeting(row, page, context))
     if rows and not meetings:
-        raise changed(page, _EXPECTED)
+        raise listing_changed(page, _EXPECTED)
     return _without_copies(meetings)
 
 
@@ -192,7 +192,7 @@ def _agenda(page: Page) -> MeetingListing:
     base = base_of(tree, page)
     found = _outermost(select(tree, _ITEMS))
     if not found:
-        raise changed(page, _EXPECTED)
+        raise listing_changed(page, _EXPECTED)
     areas = _areas(tree)
     items: list[AgendaItem] = []
     for number, element in enumerate(found, start=1):

@@ -20,7 +20,7 @@ from news_assets.clients.search.embedded.search_file import (
     CODED_FACETS,
     FACTS,
     NAMED_FACETS,
-    clean,
+    without_surrogates,
 )
 from news_assets.clients.search.embedded.terms import Int64s
 from news_assets.clients.search.index_texts import MAX_NAMES, most_first, time_counts
@@ -432,15 +432,15 @@ class DocumentTable:
     def _name_code(self, kind: str, value: str) -> int:
         """Return the code of a name; -1 for an unknown one."""
         find = "SELECT code FROM names WHERE kind = ? AND value = ?"
-        found = self.connection.execute(find, (kind, clean(value)))
+        found = self.connection.execute(find, (kind, without_surrogates(value)))
         row = found.fetchone()
         if row is None:
             return -1
         return int(row[0])
 
     def facets(self, ns: Int64s) -> dict[str, dict[str, int]]:
-        """Return the number of hits by value of each facet: of documents, with those of
-        one text counted once for a value. Themes count at every level.
+        """Return the number of documents by value of each facet; copies of one text count
+        once for a value, and themes at every level.
         """
         copies = self._copies_among(ns)
         found = {kind: self._counts(kind, ns, copies) for kind in _CODED}

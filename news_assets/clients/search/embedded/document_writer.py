@@ -16,9 +16,9 @@ from news_assets.clients.search.embedded.nearest_vectors import packed_vectors
 from news_assets.clients.search.embedded.postings import delete_postings, fold_fresh
 from news_assets.clients.search.embedded.search_file import (
     FACTS,
-    clean,
     read_state,
     retried,
+    without_surrogates,
     writing,
 )
 from news_assets.clients.search.embedded.terms import (
@@ -211,7 +211,7 @@ def _insert(
 
 
 def _last_number(connection: sqlite3.Connection) -> int:
-    """Return the highest number that a document has had; numbers are not used again."""
+    """Return the highest number that was ever given to a document."""
     (last,) = connection.execute(
         "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'documents'"
     ).fetchone()
@@ -256,7 +256,7 @@ def _document_row(n: int, one: _Prepared, codes: _Codes) -> tuple[object, ...]:
     document = one.document
     return (
         n,
-        clean(document.article_id),
+        without_surrogates(document.article_id),
         document.desk,
         document.agency,
         document.day.isoformat(),
@@ -275,7 +275,7 @@ def _texts_row(n: int, document: SearchDocument) -> tuple[object, ...]:
         document.summary,
     )
     shown = (*of_hit, labels(document), document.text)
-    return (n, *(text if text is None else clean(text) for text in shown))
+    return (n, *(text if text is None else without_surrogates(text) for text in shown))
 
 
 def _values(document: SearchDocument) -> dict[str, str]:
@@ -291,14 +291,14 @@ def _values(document: SearchDocument) -> dict[str, str]:
     for facet in COPIED_FACETS:
         if not facet.is_list:
             values[facet.name] = getattr(document, facet.field)
-    return {kind: clean(value or "") for kind, value in values.items()}
+    return {kind: without_surrogates(value or "") for kind, value in values.items()}
 
 
 def _entities(document: SearchDocument) -> list[tuple[str, str]]:
     found = []
     for name in dict.fromkeys(document.entities):
         if name:
-            found.append(("entity", clean(name)))
+            found.append(("entity", without_surrogates(name)))
     return found
 
 

@@ -390,7 +390,7 @@ class Matcher:
     def _ranks_of_page(
         self, page: Iterable[tuple[int, float]], by_words: Ranked, near: Ranked
     ) -> dict[int, Explanation]:
-        """Return the ranks of the documents of a page, which are those of their group."""
+        """Return the ranks of the documents of a page; a copy has the rank of its group."""
         leader = self.table.duplicates.leader
         rankings = []
         for ranked in (by_words, near):

@@ -239,8 +239,8 @@ def fused(by_words: Ranked, near: Ranked, vector_share: float = VECTOR_SHARE) ->
     """Return one ranking of both, from the shares that a document has of the highest
     score of each; all best first.
 
-    `near` is not empty. `vector_share`: weight of its scores; those of the words have
-    the rest.
+    `near` is not empty. `vector_share`: weight of its scores; the scores by words
+    have the rest.
     """
     of_vectors = vector_share * _shares_of_cosines(near.scores)
     scores = dict(zip(near.ns.tolist(), of_vectors.tolist(), strict=True))

@@ -105,7 +105,7 @@ def connect(path: Path) -> sqlite3.Connection:
         IndexingError: The file belongs to another program or version, is damaged, or
             cannot be written.
     """
-    with translated(path):
+    with as_indexing_errors(path):
         if _is_read_only(path):
             return _connect_reading(path)
         private_folder(path.parent)
@@ -215,7 +215,7 @@ def _check_version(connection: sqlite3.Connection, path: Path) -> None:
 
 
 @contextmanager
-def translated(path: Path) -> Iterator[None]:
+def as_indexing_errors(path: Path) -> Iterator[None]:
     """Raise SQLite's and the file system's errors as IndexingError with the path and
     what to do.
     """
@@ -300,7 +300,7 @@ def read_state(connection: sqlite3.Connection, key: str) -> int | None:
     return int(row[0])
 
 
-def clean(text: str) -> str:
+def without_surrogates(text: str) -> str:
     """Return the text with `?` for lone surrogates, which SQLite refuses."""
     if text.isascii():
         return text

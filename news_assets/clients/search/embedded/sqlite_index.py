@@ -38,13 +38,13 @@ from news_assets.clients.search.embedded.nearest_vectors import VectorMatrix
 from news_assets.clients.search.embedded.postings import PostingsReader
 from news_assets.clients.search.embedded.search_file import (
     BUSY_TIMEOUT_S,
+    as_indexing_errors,
     check_owner,
     connect,
     is_empty,
     read_state,
     reading,
     retried,
-    translated,
     writing,
 )
 from news_assets.clients.search.index_texts import (
@@ -118,13 +118,13 @@ class SqliteSearchIndex:
         one id, the later one is stored. A document is refused if its id is empty, or
         its vector has other dimensions or no direction.
         """
-        with self._lock, translated(self.path):
+        with self._lock, as_indexing_errors(self.path):
             self._reset_after_rebuild()
             return self._writer.upsert(documents)
 
     def delete(self, article_ids: Sequence[str]) -> None:
         """Remove documents; unknown ids are ignored."""
-        with self._lock, translated(self.path):
+        with self._lock, as_indexing_errors(self.path):
             retried(lambda: self._delete(article_ids))
 
     def _delete(self, article_ids: Sequence[str]) -> None:
@@ -143,7 +143,7 @@ class SqliteSearchIndex:
                 no direction.
         """
         started = time.perf_counter()
-        with self._lock, translated(self.path), reading(self._connection):
+        with self._lock, as_indexing_errors(self.path), reading(self._connection):
             self._refresh()
             if query.mode != "keyword" and query.vector is not None:
                 dim = read_state(self._connection, "dim")
@@ -170,22 +170,22 @@ class SqliteSearchIndex:
 
     def vector_dim(self) -> int | None:
         """Return the dimensions of the stored vectors; None if there are none."""
-        with self._lock, translated(self.path):
+        with self._lock, as_indexing_errors(self.path):
             return read_state(self._connection, "dim")
 
     def vector_model(self) -> str | None:
         """Return the name of the embedding model; None if none is stored."""
-        with self._lock, translated(self.path):
+        with self._lock, as_indexing_errors(self.path):
             return stored_model(self._connection)
 
     def name_model(self, model: str) -> None:
         """Store the name of the embedding model, unless one is stored."""
-        with self._lock, translated(self.path):
+        with self._lock, as_indexing_errors(self.path):
             retried(lambda: self._writer.name_model(model))
 
     def count(self) -> int:
         """Return the number of documents."""
-        with self._lock, translated(self.path):
+        with self._lock, as_indexing_errors(self.path):
             find = "SELECT count(*) FROM documents"
             return int(self._connection.execute(find).fetchone()[0])
 
@@ -205,7 +205,7 @@ class SqliteSearchIndex:
             "SELECT article_id, agency, day, document_hash FROM documents"
             " WHERE desk = ? AND day BETWEEN ? AND ?"
         )
-        with self._lock, translated(self.path):
+        with self._lock, as_indexing_errors(self.path):
             found = self._connection.execute(query, (desk, str(first), str(last)))
             rows = found.fetchall()
         names = ("article_id", "agency", "day", "document_hash")
@@ -269,7 +269,7 @@ class SqliteRebuild:
 
     def upsert(self, documents: Sequence[SearchDocument]) -> dict[str, str]:
         """Store documents; return {article_id: reason} for refused ones."""
-        with translated(self._index.path):
+        with as_indexing_errors(self._index.path):
             return self._writer.upsert(documents, self._dim)
 
     def delete(self, article_ids: Sequence[str]) -> None:
@@ -295,10 +295,10 @@ class SqliteRebuild:
             raise IndexingError(
                 f"{self._index.path}: incomplete: {'; '.join(problems)}; {self.path} is unchanged"
             )
-        with translated(self._index.path):
+        with as_indexing_errors(self._index.path):
             self._writer.fold()
         self.close()
-        with translated(self.path):
+        with as_indexing_errors(self.path):
             _copy_over(self._index.path, self.path)
             _remove(self._index.path)
 
@@ -311,7 +311,7 @@ def _open(
     """
     connection = connect(path)
     try:
-        with translated(path):
+        with as_indexing_errors(path):
             for stored, wanted in (
                 (read_state(connection, "dim"), dim),
                 (stored_model(connection), model),

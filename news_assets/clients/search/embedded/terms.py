@@ -48,8 +48,8 @@ Int64s = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class DocumentTerms:
-    """A document's distinct terms, packed (`PACKED_TERM`): those of its words, and after
-    them those of its fields (`field_term`); and its length in words.
+    """A document's distinct terms, packed (`PACKED_TERM`): the terms of its words,
+    then the terms of its fields (`field_term`); and its length in words.
     """
 
     packed: bytes
@@ -99,8 +99,8 @@ def _terms_in_language(
 
 
 def _with_fields(found: DocumentTerms, document: SearchDocument) -> DocumentTerms:
-    """Return the terms with those of the fields that operators search; they do not count
-    as length.
+    """Return the terms, and after them the terms of the fields that operators search,
+    which do not count as length.
     """
     keys = set[int]()
     for word in words(document.title)[:MAX_TEXT_WORDS]:
@@ -157,7 +157,7 @@ def _weights(occurrences: Int64s, starts: Int64s) -> Int64s:
 
 
 def _lengths(counts: Int64s) -> Int64s:
-    """Return the length of each document in words, from those of its fields."""
+    """Return the length of each document in words, from the lengths of its fields."""
     by_field = counts.reshape(-1, _FIELDS)
     lengths: Int64s = by_field @ (TITLE_WEIGHT, 1, 1)
     return np.minimum(lengths, 0xFFFF)

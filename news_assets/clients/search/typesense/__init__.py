@@ -4,8 +4,8 @@
 
     documents -> documents (stored fields, JSON), which compares, imports and reads each
     result
-    query -> searches (parameters) -> searcher, which sends them, corrects words, and
-    ranks by some of the words -> searches (rankings, copies, hits and facets)
+    query -> search_requests (parameters) -> searcher, which sends them, corrects words,
+    and ranks by some of the words -> search_requests (rankings, copies, hits, facets)
     collection has the fields of collections, and the requests about them and the alias
 
 `server` sends the requests and translates their errors.

@@ -23,7 +23,7 @@ from news_assets.clients.search.typesense.documents import (
     day_number,
     fields_of,
 )
-from news_assets.clients.search.typesense.searches import desk_filter
+from news_assets.clients.search.typesense.search_requests import desk_filter
 from news_assets.clients.search.typesense.server import (
     REBUILD,
     TypesenseConnection,
@@ -198,7 +198,7 @@ def point_alias(connection: TypesenseConnection, name: str) -> None:
 
 
 def aliased(connection: TypesenseConnection) -> str | None:
-    """Return the name of the collection behind the alias; None without an alias."""
+    """Return the name of the collection that the alias points at; None without an alias."""
     for one in connection.call("get", "/aliases").get("aliases", []):
         if one["name"] == connection.alias:
             return str(one["collection_name"])
@@ -235,7 +235,7 @@ def _state(one: dict[str, Any]) -> CollectionState:
 
 
 def current_collection(connection: TypesenseConnection) -> CollectionState | None:
-    """Return the collection behind the alias; None without an alias.
+    """Return the collection that the alias points at; None without an alias.
 
     Raises:
         IndexingError: The alias points at a missing collection, or a collection has its

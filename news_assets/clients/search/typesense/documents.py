@@ -289,10 +289,10 @@ _ERASABLE = [
 
 
 def _as_json(stored: Mapping[str, Any]) -> str:
-    return clean(_encoded(stored))  # one pass instead of one per field
+    return in_nfc(_encoded(stored))  # one pass instead of one per field
 
 
-def clean(text: str) -> str:
+def in_nfc(text: str) -> str:
     """Return a text in NFC, which queries are in, with `?` for lone surrogates."""
     if text.isascii():
         return text

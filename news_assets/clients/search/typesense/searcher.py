@@ -19,7 +19,7 @@ from math import log
 
 from news_assets.clients.search.index_texts import check_query_vector, ranks
 from news_assets.clients.search.typesense.collection import CollectionState
-from news_assets.clients.search.typesense.searches import (
+from news_assets.clients.search.typesense.search_requests import (
     CANDIDATES,
     COUNTED,
     CUTOFF_MS,
@@ -41,10 +41,10 @@ from news_assets.clients.search.typesense.searches import (
     no_facets,
     ranking_of,
     ranking_searches,
+    search_among,
     search_from,
     stemmed_query,
     stems_of_tree,
-    those_search,
     vector_params,
     with_filter,
     word_params,
@@ -377,7 +377,7 @@ class Searcher:
         vector: tuple[float, ...] | None,
         tree: Node | None = None,
     ) -> _Found:
-        """Return the page; if copies leave it incomplete, from a deeper ranking."""
+        """Return the page; where copies make it incomplete, more documents are ranked."""
         end = query.offset + query.limit
         depth = max(CANDIDATES, end)
         in_order = newest if query.sort == "date" else fused
@@ -437,7 +437,7 @@ class Searcher:
         for start in range(0, len(others), HITS_PER_SEARCH):
             some = others[start : start + HITS_PER_SEARCH]
             ids = [one.article_id for one in some]
-            search = those_search(by_words.counted_by, ids)
+            search = search_among(by_words.counted_by, ids)
             (response,) = self.connection.search([search])
             found.update(str(hit["document"]["id"]) for hit in response["hits"])
         return [one for one in others if one.article_id not in found]

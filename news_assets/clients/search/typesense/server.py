@@ -41,7 +41,7 @@ def failure(where: str, reason: str, *, is_transient: bool = False) -> IndexingE
 
 
 @contextmanager
-def _translated(where: str, api_key: str) -> Iterator[None]:
+def _as_indexing_errors(where: str, api_key: str) -> Iterator[None]:
     """Raise the client's errors as IndexingError.
 
     Args:
@@ -259,7 +259,7 @@ class TypesenseConnection:
         """Send a request below the client's own methods, which send numbers as strings
         and warn of deprecations.
         """
-        with _translated(self.where, self._api_key):
+        with _as_indexing_errors(self.where, self._api_key):
             given = {} if method in ("get", "delete") else {"body": body}
             send = getattr(self._client(kind).api_call, method)
             return send(
@@ -357,7 +357,7 @@ class TypesenseConnection:
             body = "\n".join(line for _, line in batch).encode()
             params = {"action": action, "return_id": True}
             response = self._request("write", "post", path, body, params, as_json=False)
-            with _translated(self.where, self._api_key):
+            with _as_indexing_errors(self.where, self._api_key):
                 results = [json.loads(line) for line in response.split("\n") if line]
             refused |= self._refused(batch, results)
         return refused

@@ -52,8 +52,8 @@ from news_assets.clients.search.typesense.documents import (
     vector_field,
     whole_lines,
 )
+from news_assets.clients.search.typesense.search_requests import SCOPE, desk_filter
 from news_assets.clients.search.typesense.searcher import Searcher
-from news_assets.clients.search.typesense.searches import SCOPE, desk_filter
 from news_assets.clients.search.typesense.server import (
     LINES_PER_IMPORT,
     REBUILD,
@@ -345,8 +345,8 @@ class TypesenseSearchIndex:
         current: Callable[[], CollectionState],
         write: Callable[[CollectionState], _Written],
     ) -> _Written:
-        """Write to the collection behind the alias; once more whenever a rebuild moved
-        the alias meanwhile.
+        """Write to the collection that the alias points at; once more whenever a rebuild
+        moved the alias meanwhile.
 
         A write that began before the move and ended after it is repeated as well, since
         the old collection is dropped.
@@ -410,7 +410,7 @@ class TypesenseSearchIndex:
         A hybrid search without a vector is a keyword search; an empty text without a
         vector lists the newest. In a hybrid search, `found` and facets are those of the
         words, if any document matches them. `found` is the number of matching documents
-        less the copies among the best `query.CANDIDATES`: exact up to that number, else
+        less the copies among the best `search_requests.CANDIDATES`: exact up to that number, else
         too high by the copies that rank below. A search by vector finds at most that
         number.
 

@@ -28,7 +28,7 @@ from news_assets.sources.civic.reading.numbering import (
     number_alone,
     split_number,
 )
-from news_assets.sources.civic.reading.page_values import clean, text_of
+from news_assets.sources.civic.reading.page_values import text_of, title_line
 from news_assets.text.limits import clean_text
 
 _MAX_NOTES_CHARS = 20_000
@@ -249,7 +249,7 @@ def texts_of_row(
     if len(filled) > 1:
         number = number_alone(text_of(filled[0]))
     text_cell = filled[1] if number else filled[0]
-    texts = tuple(map(clean, visible_lines(text_cell, without)))
+    texts = tuple(map(title_line, visible_lines(text_cell, without)))
     if number or not texts:
         return number, texts
     number, title = split_number(texts[0])
@@ -305,7 +305,7 @@ def _item(line: Line, sequence: int, section: str) -> AgendaItem:
     )
 
 
-def says_off(notes: str, now: datetime) -> bool:
+def is_cancelled_at_top(notes: str, now: datetime) -> bool:
     """Whether the head of an agenda says that its meeting does not take place."""
     top = notes.splitlines()[:_TOP_OF_AGENDA_LINES]
     short = [line for line in top if len(line) <= _MAX_TOP_CHARS]

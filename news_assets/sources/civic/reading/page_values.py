@@ -16,7 +16,7 @@ from news_assets.records.reading import Page
 from news_assets.sources.html_document import html_tree, select, words_of
 from news_assets.sources.platforms import found_instead
 from news_assets.sources.storable_entries import or_none
-from news_assets.sources.xml_documents import recovering_parser, sound_xml
+from news_assets.sources.xml_documents import recovering_parser, repaired_xml
 from news_assets.text.html import plain_text
 from news_assets.text.limits import line, loads
 from news_assets.text.urls import web_url
@@ -38,7 +38,7 @@ def tree_of(page: Page, expected: str) -> HtmlElement:
         raise SourceError(f"{page.url}: an empty document")
     tree = html_tree(page, _MAX_ELEMENTS)
     if tree is None:
-        raise changed(page, expected)
+        raise listing_changed(page, expected)
     return tree
 
 
@@ -46,14 +46,14 @@ def xml_of(page: Page) -> etree._Element:
     """Return the root of an XML document. Raises SourceError if nothing of it can be
     read.
     """
-    body, _, _ = sound_xml(page)
+    body, _, _ = repaired_xml(page)
     root = etree.fromstring(body, recovering_parser())
     if root is None:
         raise SourceError(f"{page.url}: XML that cannot be read")
     return root
 
 
-def changed(page: Page, expected: str) -> ListingChangedError:
+def listing_changed(page: Page, expected: str) -> ListingChangedError:
     """Return the error of a page that is not what it should be."""
     return ListingChangedError(f"{page.url}: not {expected}: {found_instead(page)}")
 
@@ -70,7 +70,7 @@ def json_of(page: Page, expected: str) -> Any:
         raise ListingChangedError(f"{page.url}: JSON nested too deeply") from error
     except ValueError as error:  # also UnicodeDecodeError
         if not is_json(page):
-            raise changed(page, expected) from error
+            raise listing_changed(page, expected) from error
         raise SourceError(
             f"{page.url}: JSON that cannot be read: {str(error)[:120]}"
         ) from error
@@ -160,7 +160,7 @@ def text_of(element: HtmlElement | None) -> str:
     """Return the text of an element on one clean line; empty for no element."""
     if element is None:
         return ""
-    return clean(words_of(element))
+    return title_line(words_of(element))
 
 
 def first_match(element: HtmlElement, css: str) -> HtmlElement | None:
@@ -178,7 +178,7 @@ def lines_of(element: HtmlElement | None) -> str:
     return "\n".join(element.itertext())
 
 
-def clean(text: str) -> str:
+def title_line(text: str) -> str:
     """Return a text on one clean line, cut to the limit of titles."""
     return line(text, "title") or ""
 
@@ -217,7 +217,7 @@ def _described(anchor: HtmlElement) -> str:
         *(image.get("alt") for image in anchor.iter("img")),
     )
     for value in stated:
-        if value and (text := clean(value)):
+        if value and (text := title_line(value)):
             return text
     return ""
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from news_assets.clients.search.index_texts import Float64s
 from news_assets.clients.search.typesense.documents import (
-    clean,
     day_number,
     day_of,
+    in_nfc,
     language_levels,
     partial_line,
     reason_refused,
@@ -149,8 +149,8 @@ def test_every_accepted_vector_is_sent_as_a_unit_vector(vector: list[float]) -> 
 def test_any_text_can_be_sent_and_decomposed_accents_have_the_same_stems(
     text: str,
 ) -> None:
-    json.dumps(clean(text), ensure_ascii=False).encode()
-    assert clean(clean(text)) == clean(text)
+    json.dumps(in_nfc(text), ensure_ascii=False).encode()
+    assert in_nfc(in_nfc(text)) == in_nfc(text)
     decomposed, composed = stems_of_texts(
         ["Educac\u0327a\u0303o", "educação"], ("pt", "en")
     )

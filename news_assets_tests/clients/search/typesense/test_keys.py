@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import httpx
 import pytest
 
-from news_assets.clients.search.typesense.searches import desk_filter
+from news_assets.clients.search.typesense.search_requests import desk_filter
 from news_assets.clients.search.typesense.typesense_index import TypesenseSearchIndex
 from news_assets_tests.clients.search.typesense.samples import SECRET, VECTOR, document
 from news_assets_tests.typesense_server import TestServer

@@ -1,7 +1,7 @@
 """Queries of which few or no documents have all words."""
 
+from news_assets.clients.search.typesense.search_requests import StemmedQuery
 from news_assets.clients.search.typesense.searcher import KnownWords
-from news_assets.clients.search.typesense.searches import StemmedQuery
 from news_assets.clients.search.typesense.typesense_index import TypesenseSearchIndex
 from news_assets.ports.search_index import SearchAnswer, SearchQuery
 from news_assets_tests.clients.search.typesense.samples import document

@@ -225,7 +225,7 @@ def counting_search(
     return counted | {"q": replace(stemmed, stems=()).text, "per_page": 0}
 
 
-def those_search(counted_by: Params, ids: Sequence[str]) -> Params:
+def search_among(counted_by: Params, ids: Sequence[str]) -> Params:
     """Return the search for these documents among those that a search counts."""
     left_out = (
         "facet_by",
@@ -383,7 +383,7 @@ NOTHING = Ranking((), 0, no_facets())
 
 
 def ranking_of(responses: Sequence[_Response]) -> Ranking:
-    """Return the ranking of `query.ranking_searches`."""
+    """Return the ranking from the responses to `ranking_searches`."""
     candidates: list[Candidate] = []
     for response in responses:
         candidates += map(_candidate, response["hits"])
