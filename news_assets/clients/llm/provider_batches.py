@@ -12,7 +12,7 @@ from datetime import date, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from news_assets.clients.llm.batch_providers import (
+from news_assets.clients.llm.batch_apis import (
     AnthropicBatches,
     BatchApi,
     BedrockBatches,

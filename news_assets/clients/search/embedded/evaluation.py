@@ -85,7 +85,7 @@ _NO_WORDS = _MatchedWords({}, Highlighter((), lambda word, language: False))
 
 
 @dataclass(frozen=True, slots=True)
-class _Listed:
+class _MatchedPage:
     """One page of an answer: document numbers with scores, the number of matches,
     facets and the words of the query that the index has.
 
@@ -124,7 +124,7 @@ class Matcher:
             self.table.columns["length"], self.table.average_length()
         )
 
-    def listed(self, query: SearchQuery) -> _Listed:
+    def matched_page(self, query: SearchQuery) -> _MatchedPage:
         """Return the page of documents that the query lists, with count and facets of
         all matches.
         """
@@ -151,7 +151,7 @@ class Matcher:
             explained = self._ranks_of_page(page, by_words, near)
         published = self.table.columns["published"]
         searched = matched if len(matched.ns) else near
-        return _Listed(
+        return _MatchedPage(
             page=page,
             found=self.table.group_count(every.ns),
             facets=self.table.facets(every.ns),
@@ -472,16 +472,18 @@ def _first_then(every: Ranked, some: Ranked) -> Ranked:
     return Ranked(some.ns, scores)
 
 
-def hits_of(connection: sqlite3.Connection, listed: _Listed) -> tuple[SearchHit, ...]:
+def hits_of(
+    connection: sqlite3.Connection, matched: _MatchedPage
+) -> tuple[SearchHit, ...]:
     """Return the hits of a page in order, with snippets, and with explanations if the
     page has ranks.
     """
     find = f"SELECT {_COLUMNS} FROM documents JOIN texts USING (n) WHERE n = ?"
     hits = []
-    for n, score in listed.page:
+    for n, score in matched.page:
         row = _Row(*connection.execute(find, (n,)).fetchone())
-        hit = _hit(row, score, listed.words, listed.ranks.get(n))
-        published_at = datetime.fromtimestamp(listed.published[n], UTC)
+        hit = _hit(row, score, matched.words, matched.ranks.get(n))
+        published_at = datetime.fromtimestamp(matched.published[n], UTC)
         hits.append(replace(hit, published_at=published_at))
     return tuple(hits)
 

@@ -148,15 +148,15 @@ class SqliteSearchIndex:
             if query.mode != "keyword" and query.vector is not None:
                 dim = read_state(self._connection, "dim")
                 check_query_vector(self.path, query.vector, dim)
-            listed = self._matcher.listed(query)
-            hits = hits_of(self._connection, listed)
+            matched = self._matcher.matched_page(query)
+            hits = hits_of(self._connection, matched)
         took_ms = (time.perf_counter() - started) * 1000
         return SearchAnswer(
             hits=hits,
-            found=listed.found,
-            facets=listed.facets,
+            found=matched.found,
+            facets=matched.facets,
             took_ms=took_ms,
-            languages=listed.languages,
+            languages=matched.languages,
         )
 
     def _refresh(self) -> None:
