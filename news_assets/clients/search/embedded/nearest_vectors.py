@@ -284,8 +284,8 @@ class VectorMatrix:
         exact = np.vecdot(self._tail[: self._tail_count], unit)
         lowest = np.concatenate([*lower, exact])
         highest = np.concatenate([*upper, exact])
-        lowest[~is_passing] = -np.inf
-        least = _nth_highest(lowest, limit)
+        passing = np.where(is_passing, lowest, np.float32(-np.inf))
+        least = _nth_highest(passing, limit)
         return np.flatnonzero(is_passing & (highest >= least))
 
 
