@@ -190,7 +190,9 @@ def embed_articles(
 
 
 def _has_text(article: RawArticle) -> bool:
-    return article.outcome == "ok" and bool((article.text or "").strip())
+    if article.outcome != "ok":
+        return False
+    return bool((article.text or "").strip())
 
 
 def _texts_of(
@@ -211,7 +213,9 @@ def _texts_of(
 def _is_current(
     row: ArticleEmbedding | None, article: RawArticle, expected_hash: str
 ) -> bool:
-    if row is None or row.outcome != "ok":
+    if row is None:
+        return False
+    if row.outcome != "ok":
         return False
     return (row.input_hash, row.content_hash) == (expected_hash, article.content_hash)
 

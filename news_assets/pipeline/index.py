@@ -69,10 +69,9 @@ def index_batch(
         articles = reader.read(RawArticle, keys, outcome=["ok"], **of_articles(only))
         embeddings = reader.read(ArticleEmbedding, keys)
         enriched = reader.read(EnrichedArticle, keys)
-        receipts = {
-            row.article_id: row
-            for row in reader.read(IndexedDocument, keys, **of_articles(only))
-        }
+        receipts: dict[str, IndexedDocument] = {}
+        for row in reader.read(IndexedDocument, keys, **of_articles(only)):
+            receipts[row.article_id] = row
     _check_vectors(embeddings, search)
     documents = build_documents(
         articles,
@@ -119,7 +118,9 @@ def build_documents(
     """
     documents: list[SearchDocument] = []
     for article in articles:
-        if article.outcome != "ok" or not article.text:
+        if article.outcome != "ok":
+            continue
+        if not article.text:
             continue
         enrichment = _ok(enriched, article)
         vector = _ok_vector(embeddings, article)
@@ -139,7 +140,11 @@ def _ok_vector(
     embeddings: Mapping[str, ArticleEmbedding], article: RawArticle
 ) -> ArticleEmbedding | None:
     row = embeddings.get(article.article_id)
-    if row is None or row.outcome != "ok" or not row.vector:
+    if row is None:
+        return None
+    if row.outcome != "ok":
+        return None
+    if not row.vector:
         return None
     return row
 
@@ -201,7 +206,9 @@ def _check_vectors(embeddings: Iterable[ArticleEmbedding], index: SearchIndex) -
     """
     models: set[tuple[str, int]] = set()
     for row in embeddings:
-        if row.outcome == "ok" and row.vector:
+        if row.outcome != "ok":
+            continue
+        if row.vector:
             models.add((row.model, row.dim))
     if not models:
         return
@@ -245,9 +252,10 @@ def index_documents(
         IndexingError: The index could not be read or written; receipts must not be
             stored.
     """
-    changed = [
-        one for one in documents if indexed.get(one.article_id) != one.document_hash
-    ]
+    changed: list[SearchDocument] = []
+    for one in documents:
+        if indexed.get(one.article_id) != one.document_hash:
+            changed.append(one)
     refused = send(changed, index, sandbox)
     expected = {document.article_id for document in documents}
     deleted = sorted((receipts.keys() | indexed.keys()) - expected)
@@ -288,7 +296,9 @@ def _has_receipt(
     document: SearchDocument, receipts: Mapping[str, IndexedDocument]
 ) -> bool:
     receipt = receipts.get(document.article_id)
-    if receipt is None or receipt.outcome != "ok":
+    if receipt is None:
+        return False
+    if receipt.outcome != "ok":
         return False
     return receipt.document_hash == document.document_hash
 

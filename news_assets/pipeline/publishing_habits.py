@@ -291,14 +291,17 @@ def learn_habit(one: PublishingHistory) -> Habit | None:
     """Return the habit of an agency up to its last entry; None if its history is too
     short.
     """
-    counts = {
-        day.toordinal(): count for day, count in one.day_counts.items() if count > 0
-    }
+    counts: dict[int, int] = {}
+    for day, count in one.day_counts.items():
+        if count > 0:
+            counts[day.toordinal()] = count
     if not counts:
         return None
     last, first = max(counts), _first_complete_day(one, counts)
     kept = {day: count for day, count in counts.items() if day >= first}
-    if sum(kept.values()) < _MIN_ENTRIES or last - first + 1 < _MIN_DAYS:
+    if sum(kept.values()) < _MIN_ENTRIES:
+        return None
+    if last - first + 1 < _MIN_DAYS:
         return None
     daily = np.zeros(last - first + 1)
     daily[np.array(list(kept)) - first] = list(kept.values())

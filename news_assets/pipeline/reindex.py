@@ -251,15 +251,13 @@ def store_receipts(lake: Lake, desk: DeskDocuments, now: datetime) -> int:
         ("article_id", "document_hash", "outcome"),
         desk=[desk.key],
     )
-    states = {
-        one: (document_hash, outcome)
-        for one, document_hash, outcome in stored.iter_rows()
-    }
-    changed = [
-        row
-        for row in _receipts(desk, now)
-        if states.get(row.article_id) != (row.document_hash, row.outcome)
-    ]
+    states: dict[Any, tuple[Any, Any]] = {}
+    for one, document_hash, outcome in stored.iter_rows():
+        states[one] = (document_hash, outcome)
+    changed: list[IndexedDocument] = []
+    for row in _receipts(desk, now):
+        if states.get(row.article_id) != (row.document_hash, row.outcome):
+            changed.append(row)
     orphaned = list(states.keys() - set(desk.expected["article_id"]))
     stage = stage_named("search_index")
     for start in range(0, len(changed), _RECEIPTS_PER_TRANSACTION):

@@ -81,7 +81,9 @@ def recently_polled(
     recent: dict[Source, datetime] = {}
     for source in sources:
         at = polled_at.get((source.source_id, source.url))
-        if at is not None and timedelta(0) <= now - at < cooldown:
+        if at is None:
+            continue
+        if timedelta(0) <= now - at < cooldown:
             recent[source] = at
     return recent
 
@@ -91,7 +93,9 @@ def recently_polled(
 
 def is_adaptive(source: Source) -> bool:
     """Return whether the interval of a source is learnt from its entries."""
-    return source.every_minutes is None and source.pace == "adaptive"
+    if source.every_minutes is not None:
+        return False
+    return source.pace == "adaptive"
 
 
 def first_interval(source: Source) -> float:
@@ -162,7 +166,9 @@ def _ceiling(source: Source, now: datetime) -> float:
 
 
 def _is_working_hour(weekday: int, hour: int) -> bool:
-    return weekday in _WORKING_DAYS and hour in _WORKING_HOURS
+    if weekday not in _WORKING_DAYS:
+        return False
+    return hour in _WORKING_HOURS
 
 
 @dataclass(frozen=True, slots=True)
@@ -439,7 +445,10 @@ def sources_of_runs(
     """Return the due sources that a quick and a slow run may poll; `busy` are the ids
     that unfinished runs poll.
     """
-    slow = {state.source_id for state in states if (state.elapsed_ms or 0) >= SLOW_MS}
+    slow: set[str] = set()
+    for state in states:
+        if (state.elapsed_ms or 0) >= SLOW_MS:
+            slow.add(state.source_id)
     free = [source for source in due if source.source_id not in busy]
     return {
         "quick": [source for source in free if source.source_id not in slow],

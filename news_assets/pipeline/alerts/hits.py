@@ -74,12 +74,18 @@ class Matcher:
         """
         for prepared in self._queries:
             is_told = _is_told(prepared.query, found.article, now)
-            if is_told and prepared.is_match(found, now.date()):
+            if not is_told:
+                continue
+            if prepared.is_match(found, now.date()):
                 yield prepared.query
 
     def matching(self, found: Matchable, today: date) -> list[SavedQuery]:
         """Return the queries that match an article of any age."""
-        return [one.query for one in self._queries if one.is_match(found, today)]
+        result: list[SavedQuery] = []
+        for one in self._queries:
+            if one.is_match(found, today):
+                result.append(one.query)
+        return result
 
 
 def _is_told(query: SavedQuery, article: RawArticle, now: datetime) -> bool:
@@ -111,7 +117,9 @@ class _Prepared:
             return matches(self._tree, found.searchable, today)
         needed, excluded, phrases = self._in_language(found.language)
         stems = found.searchable.stems
-        if not needed <= stems or not excluded.isdisjoint(stems):
+        if not needed <= stems:
+            return False
+        if not excluded.isdisjoint(stems):
             return False
         return all(phrase.search(found.folded) for phrase in phrases)
 
@@ -129,7 +137,9 @@ class _Prepared:
         for facet in COPIED_FACETS:
             wanted_value = getattr(query, facet.name)
             row = rows[facet.column.source]
-            if wanted_value is not None and not _has(row, facet, wanted_value):
+            if wanted_value is None:
+                continue
+            if not _has(row, facet, wanted_value):
                 return False
         return True
 
@@ -152,14 +162,18 @@ def _is_of(query: SavedQuery, article: RawArticle) -> bool:
         return False
     if query.from_day is not None and article.day < query.from_day:
         return False
-    return query.to_day is None or article.day <= query.to_day
+    if query.to_day is None:
+        return True
+    return article.day <= query.to_day
 
 
 def _has(row: RawArticle | EnrichedArticle | None, facet: Facet, wanted: str) -> bool:
     """Return whether the row has this value of a facet; no row has none."""
     value = getattr(row, facet.field, None)
     if facet.is_list:
-        return value is not None and wanted in value
+        if value is None:
+            return False
+        return wanted in value
     return bool(value == wanted)
 
 
@@ -189,7 +203,10 @@ def follow(
         changes, cursor = read_changes(begun[0].cursor) if begun else ((), newest)
         if begun and not changes:
             return count
-        ids = {change.article_id for change in changes if change.change == "indexed"}
+        ids: set[str] = set()
+        for change in changes:
+            if change.change == "indexed":
+                ids.add(change.article_id)
         work = partial(_store, matcher=matcher, names=publishers or {}, now=now)
         count += lake.transact(partial(work, article_ids=ids, cursor=cursor))
 
@@ -227,10 +244,9 @@ def _find_hits(
     once.
     """
     articles = rows.read(RawArticle, article_id=article_ids, outcome=["ok"])
-    enriched = {
-        row.article_id: row
-        for row in rows.read(EnrichedArticle, article_id=article_ids, outcome=["ok"])
-    }
+    enriched: dict[str, EnrichedArticle] = {}
+    for row in rows.read(EnrichedArticle, article_id=article_ids, outcome=["ok"]):
+        enriched[row.article_id] = row
     originals = {article.duplicate_of for article in articles if article.duplicate_of}
     stored = rows.read(QueryHit, article_id={*article_ids, *originals})
     known = {(hit.query, hit.article_id) for hit in stored}
@@ -243,7 +259,9 @@ def _find_hits(
         found = Matchable(article, enriched.get(key), publisher)
         for query in matcher.matches(found, now):
             of_original = query.name, article.duplicate_of or key
-            if (query.name, key) in known or of_original in known:
+            if (query.name, key) in known:
+                continue
+            if of_original in known:
                 continue
             known.add((query.name, key))
             hit = QueryHit(
@@ -304,7 +322,9 @@ def change_hits(
     """
     wanting = [query for query in queries if query.changes]
     ids = {one for change in changes for one in change.article_ids}
-    if not wanting or not ids:
+    if not wanting:
+        return []
+    if not ids:
         return []
     articles = {row.article_id: row for row in rows.read(RawArticle, article_id=ids)}
     known = {(hit.query, hit.event) for hit in rows.read(ChangeHit, article_id=ids)}
@@ -316,7 +336,9 @@ def change_hits(
             new.add((hit.query, hit.article_id))
     hits: list[ChangeHit] = []
     for change, query in product(changes, wanting):
-        if (query.name, change.key) in known or not _wants(query, change):
+        if (query.name, change.key) in known:
+            continue
+        if not _wants(query, change):
             continue
         found = _first(change, query.name, matching, new)
         if found is not None:
@@ -342,16 +364,20 @@ def _matchables(
     """Return those of the articles that have a text."""
     found = rows.read(EnrichedArticle, article_id=articles.keys(), outcome=["ok"])
     enriched = {row.article_id: row for row in found}
-    return [
-        Matchable(article, enriched.get(key), names.get(article.agency, ""))
-        for key, article in articles.items()
-        if article.outcome == "ok"
-    ]
+    result: list[Matchable] = []
+    for key, article in articles.items():
+        if article.outcome == "ok":
+            result.append(
+                Matchable(article, enriched.get(key), names.get(article.agency, ""))
+            )
+    return result
 
 
 def _wants(query: SavedQuery, change: ToldChange) -> bool:
     is_later = query.since is None or change.at > query.since
-    return change.kind in query.changes and is_later
+    if change.kind not in query.changes:
+        return False
+    return is_later
 
 
 def _first(
@@ -364,7 +390,9 @@ def _first(
     be told of as new is no news twice.
     """
     for article_id in change.article_ids:
-        if name in matching.get(article_id, ()) and (name, article_id) not in new:
+        if name not in matching.get(article_id, ()):
+            continue
+        if (name, article_id) not in new:
             return article_id
     return None
 

@@ -138,7 +138,10 @@ def _facts_of(
     articles = rows.read(RawArticle, article_id=ids, outcome=["ok"])
     if withdrawn:
         articles += rows.read(RawArticle, article_id=withdrawn, outcome=[WITHDRAWN])
-    meeting_ids = {one.meeting_id for one in articles if one.meeting_id}
+    meeting_ids: set[str] = set()
+    for one in articles:
+        if one.meeting_id:
+            meeting_ids.add(one.meeting_id)
     meetings: dict[str, StoredMeeting] = {}
     for meeting in rows.read(StoredMeeting, meeting_id=meeting_ids):
         meetings[meeting.meeting_id] = meeting
@@ -396,7 +399,9 @@ def _reserve_next(
     waiting = rows.frame(Message, None, columns, sent_at=[None])
     due: list[tuple[datetime, str]] = []
     for message_id, channel, created_at, next_try_at in waiting.iter_rows():
-        if next_try_at is None or next_try_at > now:
+        if next_try_at is None:
+            continue
+        if next_try_at > now:
             continue
         if channel in without or (
             SUBSCRIPTION in without and channel.startswith(SUBSCRIPTION)
@@ -431,7 +436,9 @@ def _retry_at(attempts: int, error: NotifyError, now: datetime) -> datetime | No
     all attempts.
     """
     pause_s = MESSAGE.pause_s(attempts)
-    if not error.is_transient or pause_s is None:
+    if not error.is_transient:
+        return None
+    if pause_s is None:
         return None
     pause_s = max(pause_s, error.retry_after_s or 0.0)
     return now + timedelta(seconds=min(pause_s, MESSAGE.longest_s))
@@ -444,11 +451,10 @@ def send_again(
     them.
     """
     found = rows.read(Message, sent_at=[None], next_try_at=[None])
-    chosen = [
-        replace(one, attempts=0, next_try_at=now)
-        for one in found
-        if message_ids is None or one.message_id in message_ids
-    ]
+    chosen: list[Message] = []
+    for one in found:
+        if message_ids is None or one.message_id in message_ids:
+            chosen.append(replace(one, attempts=0, next_try_at=now))
     if chosen:
         rows.upsert(chosen)
     return chosen

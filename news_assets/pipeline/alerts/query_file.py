@@ -355,6 +355,10 @@ def with_stored(rules: Alerts, rows: Reader) -> tuple[Alerts, dict[str, str]]:
         if problem:
             problems[query.name] = problem
         channels = tuple(to for to in query.to if to in rules.channels)
-        if channels and query.name not in names and not mistake_of(query):
+        if not channels:
+            continue
+        if query.name in names:
+            continue
+        if not mistake_of(query):
             queries.append(query.model_copy(update={"to": channels}))
     return rules.model_copy(update={"queries": tuple(queries)}), problems

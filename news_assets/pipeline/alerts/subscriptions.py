@@ -103,11 +103,11 @@ def end(rows: Rows, subscription_ids: Collection[str]) -> int:
 def expired(rows: Reader, now: datetime) -> list[str]:
     """Return the ids of the subscriptions that were not confirmed in time."""
     waiting = rows.read(Subscription, confirmed_at=[None])
-    return [
-        one.subscription_id
-        for one in waiting
-        if one.requested_at <= now - CONFIRM_WITHIN
-    ]
+    found: list[str] = []
+    for one in waiting:
+        if one.requested_at <= now - CONFIRM_WITHIN:
+            found.append(one.subscription_id)
+    return found
 
 
 def delete_expired(rows: Rows, now: datetime) -> int:

@@ -116,9 +116,10 @@ def mark_copies_again(rows: Rows, former: Iterable[RawArticle]) -> list[RawArtic
         rows: The transaction.
         former: The rows of the originals before the change.
     """
-    originals = [
-        row for row in former if row.duplicate_of is None and row.outcome == "ok"
-    ]
+    originals: list[RawArticle] = []
+    for row in former:
+        if row.duplicate_of is None and row.outcome == "ok":
+            originals.append(row)
     if not originals:
         return []
     ids = {row.article_id for row in originals}
@@ -135,7 +136,9 @@ def mark_copies_again(rows: Rows, former: Iterable[RawArticle]) -> list[RawArtic
 
 def _is_settled(row: RawArticle, former: RawArticle) -> bool:
     """Whether the stored row has the same address and text, and was marked by these."""
-    return former.lead_minhash is not None and _compared(former) == _compared(row)
+    if former.lead_minhash is None:
+        return False
+    return _compared(former) == _compared(row)
 
 
 def _compared(row: RawArticle) -> tuple[object, ...]:
@@ -264,7 +267,9 @@ def _centres(row: RawArticle) -> tuple[date, ...]:
 
 def _is_near(row: RawArticle, days: Iterable[date]) -> bool:
     """Whether an article with a text is of a day near one of these."""
-    return row.outcome == "ok" and any(abs(row.day - day) <= WINDOW for day in days)
+    if row.outcome != "ok":
+        return False
+    return any(abs(row.day - day) <= WINDOW for day in days)
 
 
 def _days_around(days: Iterable[date]) -> set[date]:
@@ -351,14 +356,18 @@ def mark_duplicates(
     )
     for article in originals_first:
         root = _root(article.article_id, duplicate_of)
-        if article.article_id not in in_batch and root in duplicate_of:
+        if article.article_id in in_batch:
+            continue
+        if root in duplicate_of:
             index.add(article, root)
     marks: dict[str, _Mark] = {}
     stored_first = sorted(
         rows, key=lambda row: (row.article_id not in duplicate_of, _precedence(row))
     )
     for row in stored_first:
-        if row.outcome == "ok" and row.article_id not in marks:
+        if row.outcome != "ok":
+            continue
+        if row.article_id not in marks:
             marks[row.article_id] = index.mark_of(row)
     return [_marked(row, marks.get(row.article_id, _ORIGINAL)) for row in rows]
 
@@ -421,7 +430,9 @@ class _Index:
             return self._by_url[row.url_hash], SAME_ADDRESS, 1.0
         if row.text_hash and row.text_hash in self._by_text:
             return self._by_text[row.text_hash], SAME_TEXT, 1.0
-        if row.lead_minhash is None or not row.text:
+        if row.lead_minhash is None:
+            return _ORIGINAL
+        if not row.text:
             return _ORIGINAL
         return self._near(row.article_id, row.text, row.lead_minhash)
 
@@ -437,7 +448,9 @@ class _Index:
             original, _, its_text = self._originals[n]
             ours = self._shingles_of(article_id, text)
             theirs = self._shingles_of(original, its_text)
-            if ours is None or theirs is None:
+            if ours is None:
+                continue
+            if theirs is None:
                 continue
             if score := likeness(overlap(ours, theirs)):
                 return original, NEARLY_SAME_TEXT, round(score, 4)

@@ -169,7 +169,9 @@ def due_entries(
 
 
 def _is_withdrawn(article: RawArticle | None) -> bool:
-    return article is not None and article.outcome == WITHDRAWN
+    if article is None:
+        return False
+    return article.outcome == WITHDRAWN
 
 
 def _stored_validators(
@@ -183,9 +185,13 @@ def _stored_validators(
     hashes: dict[str, str | None] = {}
     for entry in due:
         article = stored.get(entry.article_id)
-        if article is None or not _is_of_its_page(article):
+        if article is None:
             continue
-        if entry.day == article.day and not has_news(entry, article):
+        if not _is_of_its_page(article):
+            continue
+        if entry.day != article.day:
+            continue
+        if not has_news(entry, article):
             hashes[entry.article_id] = article.page_hash
     if not hashes:
         return {}
@@ -193,17 +199,19 @@ def _stored_validators(
     pages = lake.frame(StoredPage, None, columns, article_id=hashes)
     validators: dict[str, Validators] = {}
     for article_id, page_hash, etag, last_modified in pages.iter_rows():
-        if hashes[article_id] == page_hash and (etag or last_modified):
+        if hashes[article_id] != page_hash:
+            continue
+        if etag or last_modified:
             validators[article_id] = Validators(etag, last_modified)
     return validators
 
 
 def _is_of_its_page(article: RawArticle) -> bool:
-    return (
-        article.outcome == "ok"
-        and article.text_origin == "page"
-        and not article.attempts
-    )
+    if article.outcome != "ok":
+        return False
+    if article.text_origin != "page":
+        return False
+    return not article.attempts
 
 
 def fetch_entries(
@@ -396,7 +404,9 @@ def _row_of(
     """
     page_hash = one.page.page_hash if one.page else None
     if isinstance(one.result, Page) and one.result.is_unchanged:
-        if previous is None or not _is_of_its_page(previous):
+        if previous is None:
+            return None
+        if not _is_of_its_page(previous):
             return None
         page_hash = previous.page_hash
     read, owner = with_owner(owners, one.entry, one.result, one.read)

@@ -122,7 +122,11 @@ def _believed(previous: RawArticle | None, owner: AddressOwner) -> RawArticle | 
     """Return the stored row, without a text that a listing gave of another agency's
     address.
     """
-    if previous is None or owner != "other" or previous.text_origin != "feed":
+    if previous is None:
+        return previous
+    if owner != "other":
+        return previous
+    if previous.text_origin != "feed":
         return previous
     return replace(previous, text=None, text_origin=None, text_chars=0)
 
@@ -206,7 +210,9 @@ def revision_of(
     """Return the text that `new` replaces; None where the text is unchanged, or there
     was none.
     """
-    if not previous.text or previous.text_hash == new.text_hash:
+    if not previous.text:
+        return None
+    if previous.text_hash == new.text_hash:
         return None
     return ArticleRevision(
         article_id=previous.article_id,
@@ -301,7 +307,9 @@ def _listed_text(
     if owner == "other" or (has_page and owner != "own"):
         return None
     text = read.feed_text
-    if text is None or len(text.text) < MIN_FEED_CHARS:
+    if text is None:
+        return None
+    if len(text.text) < MIN_FEED_CHARS:
         return None
     return text
 
@@ -331,7 +339,9 @@ def _is_remnant(
     if len(chosen.read.text) >= _KEPT_RATIO * kept.text_chars:
         return False
     updated_at = extracted.updated_at if extracted else None
-    return updated_at is None or updated_at <= (kept.updated_at or kept.fetched_at)
+    if updated_at is None:
+        return True
+    return updated_at <= (kept.updated_at or kept.fetched_at)
 
 
 # --- the row --------------------------------------------------------------------------

@@ -56,7 +56,9 @@ def withdrawn_among(rows: Reader, article_ids: Collection[str]) -> set[str]:
 
 def is_removal(result: Page | FetchError) -> bool:
     """Whether the publisher answers that it removed the page."""
-    return isinstance(result, FetchError) and result.status in _REMOVED
+    if not isinstance(result, FetchError):
+        return False
+    return result.status in _REMOVED
 
 
 def removed_at(
@@ -69,7 +71,9 @@ def removed_at(
     """
     if is_removal(result):
         return kept.removed_at or now
-    if isinstance(result, FetchError) and result.is_transient:
+    if not isinstance(result, FetchError):
+        return None
+    if result.is_transient:
         return kept.removed_at
     return None
 
@@ -78,7 +82,9 @@ def is_confirmed(result: Page | FetchError, row: RawArticle) -> bool:
     """Whether this answer, of which the row was made, repeats a removal of at least a
     day ago.
     """
-    if row.removed_at is None or not is_removal(result):
+    if row.removed_at is None:
+        return False
+    if not is_removal(result):
         return False
     return row.fetched_at - row.removed_at >= CONFIRMED_AFTER
 
@@ -183,9 +189,9 @@ def bring_back(
     if entries := rows.read(FeedEntry, article_id=ids):
         keys = [(entry.source_id, entry.entry_id) for entry in entries]
         rows.upsert(list(map(_with_text, entries, map(listed.get, keys))))
-    restored = [
-        _wanted_again(article) for article in former.read(RawArticle, article_id=ids)
-    ]
+    restored: list[RawArticle] = []
+    for article in former.read(RawArticle, article_id=ids):
+        restored.append(_wanted_again(article))
     stored = store_marked(rows, restored, {})
     bring_documents_back(rows, former, articles)
     return stored
@@ -201,7 +207,9 @@ def _with_text(entry: FeedEntry, former: FeedEntry | None) -> FeedEntry:
     """Return the entry with the text that it had; unchanged if it was listed in another
     state since.
     """
-    if former is None or former.entry_hash != entry.entry_hash:
+    if former is None:
+        return entry
+    if former.entry_hash != entry.entry_hash:
         return entry
     return replace(
         entry, **{name: getattr(former, name) for name in content_columns(FeedEntry)}

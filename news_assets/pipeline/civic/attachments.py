@@ -205,7 +205,9 @@ def _held_back(
     failures = work.lake.read(Failure, stage=[work.stage.name], article_id=entries)
     for one in failures:
         is_later = one.next_try_at is None or one.next_try_at > now
-        if is_later and one.version == entries[one.article_id].entry_hash:
+        if not is_later:
+            continue
+        if one.version == entries[one.article_id].entry_hash:
             found.add(one.article_id)
     return found
 
@@ -230,7 +232,10 @@ class _Checks(NamedTuple):
         for state in work.lake.read(SourceState, source_id=ids):
             if state.passed_at:
                 passed_at[state.source_id] = state.passed_at
-        checking = {source.source_id for source in sources if source.checks_documents}
+        checking: set[str] = set()
+        for source in sources:
+            if source.checks_documents:
+                checking.add(source.source_id)
         return cls(passed_at, checking, day_of(now, work.desk.timezone))
 
     def since(self, entry: FeedEntry) -> datetime | None:
@@ -310,7 +315,10 @@ def _rows_of_answer(
     if isinstance(answer, FetchError):
         return [_unfetched(one, answer, work.clock()) for one in found]
     if answer.is_unchanged:
-        known = [one.before for one in found if one.before]
+        known: list[StoredDocument] = []
+        for one in found:
+            if one.before:
+                known.append(one.before)
         return [replace(row, fetched_at=answer.fetched_at) for row in known]
     languages = {agency.key: agency.language for agency in work.desk.agencies}
     language = languages[found[0].item.agency]
@@ -448,7 +456,9 @@ def _documents_with(
     listed = rows.frame(StoredItem, None, columns, desk=desks, agency=agencies)
     documents: dict[str, set[str]] = {}
     for article, ids in listed.iter_rows():
-        if article and not changed.isdisjoint(ids):
+        if not article:
+            continue
+        if not changed.isdisjoint(ids):
             documents[article] = set(ids)
     return documents
 

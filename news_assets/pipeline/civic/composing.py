@@ -390,7 +390,9 @@ def _best(paragraphs: Sequence[str], wanted: set[str]) -> set[int]:
     counts: dict[int, int] = {}
     for number, paragraph in enumerate(paragraphs):
         count = len(wanted & set(normal_words(paragraph)))
-        if count and number not in kept:
+        if not count:
+            continue
+        if number not in kept:
             counts[number] = count
     for number in sorted(counts, key=lambda number: -counts[number]):
         length = len(paragraphs[number])

@@ -167,7 +167,9 @@ class CouncilFindings:
         """Return that an answer lists none or few of the known meetings to come; None
         if it does not.
         """
-        if not self.listings or not self.is_whole:
+        if not self.listings:
+            return None
+        if not self.is_whole:
             return None
         listed = {row.meeting_id for row in self.known.values()}
         coming = self._coming(days or self.days)
@@ -190,7 +192,9 @@ class CouncilFindings:
                 continue
             if row.starts_at <= self.now:
                 continue
-            if row.day is not None and first <= row.day <= last:
+            if row.day is None:
+                continue
+            if first <= row.day <= last:
                 found.add(row.meeting_id)
         return found
 
@@ -240,7 +244,9 @@ class CouncilFindings:
 
     def _note(self) -> str | None:
         for listing in self.listings:
-            if listing.state == "stale" and listing.problems:
+            if listing.state != "stale":
+                continue
+            if listing.problems:
                 return listing.problems[0]
         return str(self.error) if self.error else None
 

@@ -350,7 +350,9 @@ class _CouncilPoll:
             return
         agenda = replace(agenda, vendor_id=purpose.meeting)
         for part in found.partial:
-            if part.vendor_id == purpose.meeting and part.items:
+            if part.vendor_id != purpose.meeting:
+                continue
+            if part.items:
                 agenda = replace(agenda, items=())
         found.partial.append(agenda)
 

@@ -238,7 +238,9 @@ class CouncilRequests:
             self._narrow([date.fromisoformat(day) for day in changed])
             first, last = found.days
             for row in self._soon_rows():
-                if row.day and not first <= row.day <= last:
+                if not row.day:
+                    continue
+                if not first <= row.day <= last:
                     found.from_lake.append(listed_again(row, found.source.timezone))
         return self.of_days()
 
@@ -359,7 +361,11 @@ class CouncilRequests:
         requests: Purposes = []
         for key, meeting in self.found.merged_meetings().items():
             url = _document_of(meeting)
-            if key in wanted and url and url not in urls:
+            if key not in wanted:
+                continue
+            if not url:
+                continue
+            if url not in urls:
                 requests.append((Request(url=url), Purpose("document", key)))
         return requests
 

@@ -77,7 +77,11 @@ def is_other_file(before: StoredDocument, head: Page) -> bool:
         (before.etag, head.validators.etag),
     )
     for known, stated in headers:
-        if known is not None and stated is not None and known != stated:
+        if known is None:
+            continue
+        if stated is None:
+            continue
+        if known != stated:
             return True
     return False
 
@@ -207,8 +211,14 @@ def _part(
 def _pages_of(read: ReadDocument, first: int, last: int) -> ReadDocument:
     """Return the pages from the first to the last of a document, counted from 1."""
     pages = range(first, last + 1)
-    scanned = [number - first + 1 for number in read.scanned_pages if number in pages]
-    recognised = [number - first + 1 for number in read.ocr_pages if number in pages]
+    scanned: list[int] = []
+    for number in read.scanned_pages:
+        if number in pages:
+            scanned.append(number - first + 1)
+    recognised: list[int] = []
+    for number in read.ocr_pages:
+        if number in pages:
+            recognised.append(number - first + 1)
     return replace(
         read,
         texts=read.texts[first - 1 : last],

@@ -67,7 +67,9 @@ def item_rows(
     of those that are known: an agenda is revised item by item.
     """
     same_day = [replace(item, day=meeting.day) for item in before]
-    if key is None or key not in poll.found.read_agendas:
+    if key is None:
+        return same_day
+    if key not in poll.found.read_agendas:
         return same_day
     of_agenda = [item for item in same_day if not is_minutes(item)]
     known = {item.item_id: item for item in before}
@@ -172,7 +174,9 @@ def _kept_keys(
                 continue
             same = [key for key, row in unused.items() if trait(row) == value]
             is_certain = len(same) == 1 or trait is _title_of
-            if same and is_certain:
+            if not same:
+                continue
+            if is_certain:
                 found[place] = same[0]
                 del unused[same[0]]
     return found
@@ -481,7 +485,10 @@ def refresh_matters_of(
 
 def _matter_row(one: _Appearances) -> Matter:
     last = one.items[-1]
-    days = [item.day for item in one.items if item.day]
+    days: list[date] = []
+    for item in one.items:
+        if item.day:
+            days.append(item.day)
     statuses = ["", *(item.matter_status for item in one.items if item.matter_status)]
     attachment_hash = ""
     if last.document_ids:

@@ -291,7 +291,9 @@ def _by_rule(
     keys: dict[Hashable, list[str]] = defaultdict(list)
     for key, one in meetings.items():
         value = rule(one)
-        if value is not None and key not in paired:
+        if value is None:
+            continue
+        if key not in paired:
             keys[value].append(key)
     return keys
 
@@ -410,16 +412,22 @@ def _of_meeting(row: StoredMeeting, before: StoredMeeting) -> _Kinds:
         yield "renamed", before.title
     for name in ("packet_url", "minutes_url"):
         url = getattr(row, name)
-        if url and not getattr(before, name):
+        if not url:
+            continue
+        if not getattr(before, name):
             yield "document", url
 
 
 def _is_moved(row: StoredMeeting, before: StoredMeeting) -> bool:
     """Whether it has another time or place; one that was not known is no move."""
     if before.starts_at and row.starts_at != before.starts_at:
-        return not before.is_all_day or row.day != before.day
+        if not before.is_all_day:
+            return True
+        return row.day != before.day
     had = before.location_name, before.location_address
-    return any(had) and (row.location_name, row.location_address) != had
+    if not any(had):
+        return False
+    return (row.location_name, row.location_address) != had
 
 
 def _of_item(item: StoredItem, before: StoredItem | None) -> _Kinds:

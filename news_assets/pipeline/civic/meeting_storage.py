@@ -223,7 +223,9 @@ def _vanished(
             continue
         if row.starts_at <= poll.now:
             continue
-        if row.meeting_id not in listed and row.status != "cancelled":
+        if row.meeting_id in listed:
+            continue
+        if row.status != "cancelled":
             found.append(_missing(row))
     return found
 
@@ -252,7 +254,9 @@ def _entry_changes(
     """
     kept: dict[str, StoredItem] = {}
     for item in items:
-        if item.day and _is_article(item):
+        if not item.day:
+            continue
+        if _is_article(item):
             kept[item.item_id] = item
     stored = rows.read(FeedEntry, source_id=[poll.source.source_id], entry_id=kept)
     known = {row.entry_id: row for row in stored}
@@ -324,7 +328,9 @@ def _posted_at(
     if known is not None and known.published_at not in (None, meeting.starts_at):
         return known.published_at or item.first_seen_at
     for one in poll.found.meetings.values():
-        if one.vendor_id == meeting.vendor_id and one.posted_at:
+        if one.vendor_id != meeting.vendor_id:
+            continue
+        if one.posted_at:
             return min(one.posted_at, item.first_seen_at)
     return item.first_seen_at
 
@@ -442,7 +448,9 @@ def _offices(roster: Roster, of_poll: Mapping[str, Any]) -> list[StoredOffice]:
     offices: list[StoredOffice] = []
     for one in roster.offices:
         person = person_key(one.name)
-        if person and one.office_id:
+        if not person:
+            continue
+        if one.office_id:
             offices.append(StoredOffice(**of_poll, person=person, **asdict(one)))
     return offices
 

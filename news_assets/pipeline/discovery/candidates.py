@@ -81,7 +81,9 @@ def _times(entries: Iterable[ListedEntry], now: datetime) -> list[datetime]:
     times: list[datetime] = []
     for entry in entries:
         time = entry.published_at or entry.updated_at
-        if time and time <= now + _MAX_AHEAD:
+        if not time:
+            continue
+        if time <= now + _MAX_AHEAD:
             times.append(time)
     return times
 

@@ -163,7 +163,11 @@ def _name(facts: PageFacts | None, candidates: Iterable[Candidate]) -> str | Non
     if facts is not None and facts.name:
         return facts.name
     for one in candidates:
-        if one.is_accepted and one.contents and one.contents.title:
+        if not one.is_accepted:
+            continue
+        if not one.contents:
+            continue
+        if one.contents.title:
             return name_of(one.contents.title)
     return name_of(None)
 
@@ -303,7 +307,9 @@ class _Evaluation:
                 [source], {}, self._adapter_of, self._sandbox, self._now
             )
             polls += run_polls(requests, self._requests)
-            if polls[-1].listing is not None and polls[-1].listing.entries:
+            if polls[-1].listing is None:
+                continue
+            if polls[-1].listing.entries:
                 return polls[-1]
         for polled in polls:
             if polled.listing is not None:

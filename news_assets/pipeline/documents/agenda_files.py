@@ -159,7 +159,11 @@ def _bookmarks(pdf: "PdfDocument") -> list[_Bookmark]:
         target = bookmark.get_dest()
         index = target.get_index() if target else None
         title = clean_text(bookmark.get_title() or "").strip()
-        if index is not None and title and len(found) < _MAX_BOOKMARKS:
+        if index is None:
+            continue
+        if not title:
+            continue
+        if len(found) < _MAX_BOOKMARKS:
             found.append(_Bookmark(bookmark.level, title, index + 1))
     return found
 
@@ -252,7 +256,9 @@ def numbered_lines(
     matches: list[tuple[int, re.Match[str]]] = []
     for place, line in enumerate(lines):
         match = _LINE.match(line)
-        if match is not None and _is_title(match["title"]):
+        if match is None:
+            continue
+        if _is_title(match["title"]):
             matches.append((place, match))
     marked = [one for one in matches if _is_marked(one[1])]
     for candidates, enough in ((marked, least), (matches, _MIN_ITEMS)):

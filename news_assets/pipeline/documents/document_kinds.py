@@ -198,10 +198,9 @@ def open_archive(body: bytes) -> ZipFile:
             " unpacked"
         )
     for member in members:
-        if (
-            member.filename.endswith((".xml", ".rels"))
-            and member.file_size > MAX_XML_BYTES
-        ):
+        if not member.filename.endswith((".xml", ".rels")):
+            continue
+        if member.file_size > MAX_XML_BYTES:
             raise ReadingError(
                 f"{member.filename[:80]} has {member.file_size >> 20:,} MB; more are not read"
             )

@@ -224,6 +224,10 @@ def _hits(
     for item, page in numbers.items():
         words = frozenset(normal_words(titles[item]))
         on_page = pages.get(page + offset, frozenset())
-        if words and on_page and len(words & on_page) >= _MIN_SHARE * len(words):
+        if not words:
+            continue
+        if not on_page:
+            continue
+        if len(words & on_page) >= _MIN_SHARE * len(words):
             hits += 1
     return hits

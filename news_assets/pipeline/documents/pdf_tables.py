@@ -376,7 +376,9 @@ def _table(grid: _Grid, boxes: Sequence[tuple[int, _Box]]) -> _PdfTable | None:
     """
     inside = _inside(grid, boxes)
     for one, following in pairwise(inside):
-        if one.place != following.place and _is_one_word(one, following):
+        if one.place == following.place:
+            continue
+        if _is_one_word(one, following):
             return None
     cells = _spans_by_cell(inside)
     if not _is_table(cells):

@@ -281,7 +281,9 @@ class _Drafts:
                 return True
             return replace(same, local_reason=stored.local_reason) == stored
         is_settled = row.outcome == "ok" and not row.is_provisional
-        return is_settled and same == stored
+        if not is_settled:
+            return False
+        return same == stored
 
 
 class _Unanswered(NamedTuple):
@@ -322,7 +324,9 @@ class _Requests:
             ]
         self._add_entities()
         self._drafts.store_open()
-        if not unanswered or not all(reasons):
+        if not unanswered:
+            return ""
+        if not all(reasons):
             return ""
         return reasons[-1] if reasons else ""
 

@@ -195,7 +195,9 @@ def labelled(row: EnrichedArticle, label: ThemeLabel | None) -> EnrichedArticle:
 
     Its input hash is another one, so that its document is indexed again.
     """
-    if label is None or row.outcome != "ok":
+    if label is None:
+        return row
+    if row.outcome != "ok":
         return row
     return replace(
         row,

@@ -153,7 +153,9 @@ def _beginning(
     """
     for written in prose(text).splitlines():
         line = " ".join(written.split())
-        if len(line) < _MIN_BEGINNING_CHARS or _BOILERPLATE.match(line):
+        if len(line) < _MIN_BEGINNING_CHARS:
+            continue
+        if _BOILERPLATE.match(line):
             continue
         if _adds_to_title(_stems(line, language, stop), in_title):
             return _cut_beginning(line)
@@ -175,11 +177,15 @@ def _stems(text: str, language: str | None, stop: frozenset[str]) -> frozenset[s
 def _is_usable(sentence: str, stems: frozenset[str], in_title: frozenset[str]) -> bool:
     if not _COMPLETE.search(sentence):
         return False
-    if _BOILERPLATE.match(sentence) or _BYLINE.match(sentence):
+    if _BOILERPLATE.match(sentence):
+        return False
+    if _BYLINE.match(sentence):
         return False
     if not _MIN_WORDS <= len(sentence.split()) <= _MAX_WORDS:
         return False
-    if sentence.isupper() or not stems:
+    if sentence.isupper():
+        return False
+    if not stems:
         return False
     return _adds_to_title(stems, in_title)
 
@@ -216,7 +222,11 @@ def _second(
     for n in usable:
         is_short = length + len(found[n].split()) <= _MAX_SUMMARY_WORDS
         shared = len(stems[n] & stems[first])
-        if n != first and is_short and shared < 0.6 * len(stems[n]):
+        if n == first:
+            continue
+        if not is_short:
+            continue
+        if shared < 0.6 * len(stems[n]):
             fitting.append(n)
     return [max(fitting, key=lambda n: scores[n])] if fitting else []
 
@@ -304,7 +314,9 @@ def keywords(title: str, text: str, language: str | None) -> tuple[str, ...]:
     ranked = sorted(terms.items(), key=lambda item: -item[1].score)
     found: dict[frozenset[str], str] = {}
     for key, term in ranked:
-        if len(found) == MAX_KEYWORDS or not term.score:
+        if len(found) == MAX_KEYWORDS:
+            break
+        if not term.score:
             break
         stems = frozenset(key)
         if not any(stems & other for other in found):
@@ -392,7 +404,9 @@ def _tokens(text: str, language: str | None) -> list[_Token]:
 
 def _begins_sentence(text: str, start: int) -> bool:
     before = text[max(0, start - 4) : start].rstrip(" \"'“‘«(")
-    return not before or before[-1] in ".!?…:\n"
+    if not before:
+        return True
+    return before[-1] in ".!?…:\n"
 
 
 _BASE = {"en": 206.835, "pt": 248.835}
@@ -415,7 +429,9 @@ def readability(
     None without words or for a language without a formula.
     """
     base = _BASE.get((language or "").partition("-")[0])
-    if base is None or not words:
+    if base is None:
+        return None
+    if not words:
         return None
     syllables = sum(syllable_count(word, language) for word in words) / len(words)
     ease = (

@@ -95,7 +95,11 @@ class Plan:
     def is_current(self, article: RawArticle) -> bool:
         """Whether an article has a row of its present state that is to stay."""
         row = self.stored.get(article.article_id)
-        if row is None or row.outcome != "ok" or row.is_provisional:
+        if row is None:
+            return False
+        if row.outcome != "ok":
+            return False
+        if row.is_provisional:
             return False
         return row.content_hash == article.content_hash
 
@@ -198,7 +202,9 @@ def _may_be_copy(article: RawArticle) -> bool:
 
     Not where its text is only nearly the same, or cut.
     """
-    return bool(article.duplicate_of) and article.duplicate_reason != NEARLY_SAME_TEXT
+    if not article.duplicate_of:
+        return False
+    return article.duplicate_reason != NEARLY_SAME_TEXT
 
 
 class _LocalResults:
@@ -267,17 +273,19 @@ def _read_originals(
     reader: Reader, own: Sequence[RawArticle], chain: Chain
 ) -> dict[str, _Original]:
     """Return the originals elsewhere whose rows are of this chain, by article id."""
-    wanted = {article.duplicate_of for article in own if _may_be_copy(article)}
+    wanted: set[str | None] = set()
+    for article in own:
+        if _may_be_copy(article):
+            wanted.add(article.duplicate_of)
     elsewhere = wanted - {article.article_id for article in own}
     if not elsewhere:
         return {}
     made_by = chain.identities()
     rows = reader.read(EnrichedArticle, article_id=elsewhere, outcome=["ok"])
     usable = {row.article_id: row for row in rows if identity_of(row) in made_by}
-    texts = {
-        row.article_id: row.text or ""
-        for row in reader.read(RawArticle, article_id=usable.keys())
-    }
+    texts: dict[str, str] = {}
+    for row in reader.read(RawArticle, article_id=usable.keys()):
+        texts[row.article_id] = row.text or ""
     return {key: _Original(row, texts.get(key, "")) for key, row in usable.items()}
 
 
@@ -293,7 +301,10 @@ def _add_copies(
     That is an article of this plan, or a stored row.
     """
     here = {article.article_id: article for article in own}
-    wanted = {a.article_id: a.duplicate_of or "" for a in own if _may_be_copy(a)}
+    wanted: dict[str, str] = {}
+    for a in own:
+        if _may_be_copy(a):
+            wanted[a.article_id] = a.duplicate_of or ""
     for copy, original in wanted.items():
         if original in originals:
             plan.drafts[copy] = _of_stored(here[copy], originals[original], local)
@@ -375,7 +386,9 @@ def _with_spans_of(result: Enrichment, original: str, text: str) -> Enrichment:
     Two copies may be spaced differently. Spans that the other text lacks are empty.
     """
     has_spans = result.summary_spans or result.key_point_spans or result.entities_json
-    if original == text or not has_spans:
+    if original == text:
+        return result
+    if not has_spans:
         return result
     searched = SearchedText(text)
     entities, entities_json = result.entities, result.entities_json
@@ -445,15 +458,19 @@ def is_sure(enrichment: Enrichment, wanted_error_rate: float) -> bool:
     Scores are calibrated, so of many sure themes a smaller share than
     `wanted_error_rate` is wrong.
     """
-    return (
-        bool(enrichment.theme_path) and enrichment.theme_score >= 1 - wanted_error_rate
-    )
+    if not enrichment.theme_path:
+        return False
+    return enrichment.theme_score >= 1 - wanted_error_rate
 
 
 def _own_result(plan: Plan, article: RawArticle) -> Enrichment | None:
     """Return the local result of an article; None for copies, and where there is none."""
     draft = plan.drafts.get(article.article_id)
-    if draft is None or draft.reused_from or isinstance(draft.enrichment, EnrichError):
+    if draft is None:
+        return None
+    if draft.reused_from:
+        return None
+    if isinstance(draft.enrichment, EnrichError):
         return None
     return draft.enrichment
 

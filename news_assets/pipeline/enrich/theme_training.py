@@ -293,7 +293,9 @@ def _keeps_all_rates(is_right: "Places", probabilities: "Scores") -> bool:
 def _is_kept(is_right: "Places", wanted_error_rate: float) -> bool:
     count, wrong = len(is_right), int((~is_right).sum())
     allowed = FITTED_SHARE * wanted_error_rate * count
-    return wrong == 0 or wrong + math.sqrt(wrong) <= allowed
+    if wrong == 0:
+        return True
+    return wrong + math.sqrt(wrong) <= allowed
 
 
 def _most_likely(scores: "Scores", truth: "Places") -> float:
@@ -353,7 +355,9 @@ def labels_of(lake: Reader, desk: str, taxonomy: Taxonomy) -> _Labels:
     usable: dict[str, str] = {}
     for article_id, code in sorted(codes.items()):
         root = _root_of(code, taxonomy)
-        if root is not None and models.get(article_id) == model:
+        if root is None:
+            continue
+        if models.get(article_id) == model:
             usable[article_id] = root
     return _Labels(usable, len(usable.keys() & given.keys()), model)
 
@@ -376,7 +380,9 @@ def _root_of(code: str | None, taxonomy: Taxonomy) -> str | None:
     """
     if code == NO_THEME:
         return NO_THEME
-    if code is None or code not in taxonomy.themes:
+    if code is None:
+        return None
+    if code not in taxonomy.themes:
         return None
     return taxonomy.path(code)[0]
 
@@ -426,7 +432,9 @@ def _examples(
     for article in lake.read(RawArticle, article_id=ids, outcome=["ok"]):
         article_id, language = article.article_id, languages.get(article.article_id)
         found = theme_input(*title_and_text(article), language)
-        if not found.text or article_id not in embedded:
+        if not found.text:
+            continue
+        if article_id not in embedded:
             continue
         untrained: dict[str, float] = {}
         if vectors is not None:

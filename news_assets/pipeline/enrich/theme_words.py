@@ -194,11 +194,11 @@ class ThemeTable:
 
     def _significant(self, text: str) -> list[str]:
         stop = stopwords(self._language)
-        return [
-            word
-            for word in words(text)
-            if word not in stop and (len(word) > 1 or word.isdigit())
-        ]
+        found: list[str] = []
+        for word in words(text):
+            if word not in stop and (len(word) > 1 or word.isdigit()):
+                found.append(word)
+        return found
 
     def _read(self, text: str) -> _Read:
         found = self._significant(text)
@@ -238,7 +238,9 @@ class ThemeTable:
         for length in range(1, _MAX_PHRASE_WORDS + 1):
             if term in self._rarity:
                 longest = length
-            if term not in self._prefixes or place + length >= len(stems):
+            if term not in self._prefixes:
+                break
+            if place + length >= len(stems):
                 break
             term = f"{term} {stems[place + length]}"
         return longest
@@ -284,7 +286,9 @@ def descend(
         child, first, second = _first_two(
             {child: evidence_for(child) for child in children}
         )
-        if first < _MIN_CHILD_EVIDENCE or first < second * _MIN_CHILD_LEAD:
+        if first < _MIN_CHILD_EVIDENCE:
+            break
+        if first < second * _MIN_CHILD_LEAD:
             break
         path.append(child)
     return tuple(path)

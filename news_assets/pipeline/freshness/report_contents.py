@@ -139,9 +139,10 @@ class Report:
     @property
     def history_days(self) -> tuple[date, ...]:
         """The days of `history`, oldest first; the last is the day of the report."""
-        return tuple(
-            self.day - timedelta(days=n) for n in reversed(range(HISTORY_DAYS))
-        )
+        found: list[date] = []
+        for n in reversed(range(HISTORY_DAYS)):
+            found.append(self.day - timedelta(days=n))
+        return tuple(found)
 
 
 def build_report(
@@ -252,7 +253,10 @@ def shown_themes(
     """Return the themes with most articles, then the sums of the other themes and of
     articles without one, if any.
     """
-    named = [(label, n) for label, n in themes if label is not None]
+    named: list[tuple[str, int]] = []
+    for label, n in themes:
+        if label is not None:
+            named.append((label, n))
     rest = [
         (_OTHER_THEMES, sum(n for _, n in named[_SHOWN_THEMES:])),
         (_NO_THEME, sum(n for label, n in themes if label is None)),

@@ -145,7 +145,9 @@ class ActiveRun:
             one.key.agency in self.agencies
             and self.first_day <= one.key.day <= self.last_day
         )
-        return is_inside and one.stage in self.stages
+        if not is_inside:
+            return False
+        return one.stage in self.stages
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,7 +295,9 @@ def _planned(
 def _attempts_made(one: BacklogDay, last_runs: Mapping[AgencyDay, LastRun]) -> int:
     """Return how many runs were planned for this work in its present state."""
     last = last_runs.get(one.key)
-    if last is None or last.state != one.state:
+    if last is None:
+        return 0
+    if last.state != one.state:
         return 0
     return last.attempt
 

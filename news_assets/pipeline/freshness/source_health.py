@@ -194,7 +194,9 @@ def _failure(source: Source, state: SourceState, polls: PollHistory | None) -> _
 
 
 def _is_lasting(state: SourceState, polls: PollHistory | None, now: datetime) -> bool:
-    if state.last_outcome == "gone" or state.failure_points >= _LASTING_POINTS:
+    if state.last_outcome == "gone":
+        return True
+    if state.failure_points >= _LASTING_POINTS:
         return True
     if polls is None:
         return False
@@ -343,11 +345,11 @@ def find_silences(agencies: Sequence[PublishingHistory], now: datetime) -> Findi
 
 
 def _is_empty(one: PublishingHistory, now: datetime) -> bool:
-    return (
-        not one.day_counts
-        and one.first_answer_at is not None
-        and now - one.first_answer_at >= _EMPTY_AGENCY_AFTER
-    )
+    if one.day_counts:
+        return False
+    if one.first_answer_at is None:
+        return False
+    return now - one.first_answer_at >= _EMPTY_AGENCY_AFTER
 
 
 @dataclass(frozen=True, slots=True)
@@ -454,11 +456,15 @@ def _silences(habit: Habit, expected: Floats) -> list[_Silence]:
     passed = np.concatenate(([0.0], np.cumsum(expected)))
     starts, ends = busy[:-1] + 1, busy[1:]
     missed = passed[ends] - passed[starts]
-    return [
-        _Silence(habit.first + int(start), habit.first + int(end) - 1, float(one))
-        for start, end, one in zip(starts, ends, missed, strict=True)
-        if end > start
-    ]
+    found: list[_Silence] = []
+    for start, end, one in zip(starts, ends, missed, strict=True):
+        if end > start:
+            found.append(
+                _Silence(
+                    habit.first + int(start), habit.first + int(end) - 1, float(one)
+                )
+            )
+    return found
 
 
 def _usual_silence(past: Sequence[_Silence], today: int) -> float:
@@ -469,8 +475,14 @@ def _usual_silence(past: Sequence[_Silence], today: int) -> float:
     season last year.
     """
     first, last = today - 364 - _SEASON_DAYS, today - 364 + _SEASON_DAYS
-    recent = [one.missed for one in past if one.last > today - _RECENT_DAYS]
-    season = [one.missed for one in past if one.first <= last and one.last >= first]
+    recent: list[float] = []
+    for one in past:
+        if one.last > today - _RECENT_DAYS:
+            recent.append(one.missed)
+    season: list[float] = []
+    for one in past:
+        if one.first <= last and one.last >= first:
+            season.append(one.missed)
     second = sorted(recent)[-2] if len(recent) > 1 else 0.0
     longest = max(season, default=0.0)
     return max(_RECENT_FACTOR * second, _SEASON_FACTOR * longest)

@@ -362,7 +362,9 @@ def _alike(tree: HtmlElement) -> list[list[HtmlElement]]:
     groups: dict[tuple[str, str], list[HtmlElement]] = {}
     for element in tree.iter("div", "section"):
         name = element.get("class", "")
-        if _NAMED.search(name) and _has_paragraphs(element):
+        if not _NAMED.search(name):
+            continue
+        if _has_paragraphs(element):
             groups.setdefault((str(element.tag), name), []).append(element)
     several = [group for group in groups.values() if 1 < len(group) <= _MAX_CONTAINERS]
     return several[:_MAX_KINDS]

@@ -72,7 +72,9 @@ def canonical_url_of(
         if not 0 < len(text) <= most("address"):
             continue
         stated = canonical_url(text, base)
-        if _is_page(stated) and is_same_site(stated, own):
+        if not _is_page(stated):
+            continue
+        if is_same_site(stated, own):
             return stated
     return own
 

@@ -150,7 +150,11 @@ def _table(element: _Element) -> list[Block]:
     rows = _filled_rows(element)
     width = max(map(len, rows), default=0)
     if width < 2 or len(rows) < 2:
-        return [Block("paragraph", cell) for cell in chain.from_iterable(rows) if cell]
+        found: list[Block] = []
+        for cell in chain.from_iterable(rows):
+            if cell:
+                found.append(Block("paragraph", cell))
+        return found
     lines = [_table_line([*row, *[""] * (width - len(row))]) for row in rows]
     lines.insert(1, f"|{' --- |' * width}")
     return [Block("table", "\n".join(lines))]

@@ -153,7 +153,9 @@ def _subtitle(tree: HtmlElement, article: Node, title: str | None) -> str | None
     candidates = texts_of(article.get("alternativeHeadline"))
     for element in tree.iter("h2", "h3", "p", "div", "span"):
         name = element.get("class") or element.get("itemprop")
-        if name and _SUBTITLE_CLASS.search(name):
+        if not name:
+            continue
+        if _SUBTITLE_CLASS.search(name):
             candidates.append(" ".join(element.itertext()))
             break
     for text in map(plain_text, candidates):

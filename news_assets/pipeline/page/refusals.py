@@ -105,7 +105,9 @@ def _has_challenge(tree: HtmlElement, text: str) -> bool:
         return False
     for element in tree.iter("script", "form", "iframe"):
         script = element.get("src") or element.text
-        if script and _CHALLENGE_SCRIPT.search(script):
+        if not script:
+            continue
+        if _CHALLENGE_SCRIPT.search(script):
             return True
     return False
 
@@ -177,7 +179,9 @@ def _refresh_target(tree: HtmlElement) -> str | None:
     for tag in tree.iter("meta"):
         content = tag.get("content", "")
         is_refresh = tag.get("http-equiv", "").lower() == "refresh"
-        if is_refresh and "url" in content.lower():
+        if not is_refresh:
+            continue
+        if "url" in content.lower():
             return content.partition("=")[2].strip(" '\"")[:200]
     return None
 

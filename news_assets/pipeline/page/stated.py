@@ -50,7 +50,9 @@ def json_ld_nodes(tree: HtmlElement) -> list[Node]:
     """
     nodes: list[Node] = []
     for script in tree.iter("script"):
-        if "ld+json" in script.get("type", "").lower() and script.text:
+        if "ld+json" not in script.get("type", "").lower():
+            continue
+        if script.text:
             nodes += _flat(_parsed(script.text[:_MAX_SCRIPT_CHARS]))
     return nodes[:_MAX_NODES]
 
@@ -89,7 +91,9 @@ def meta_tags(tree: HtmlElement) -> MetaTags:
     for tag in tree.iter("meta"):
         content = tag.get("content", "").strip()
         name = next(filter(None, map(tag.get, _NAMES_OF_TAG)), "")
-        if content and name:
+        if not content:
+            continue
+        if name:
             stated = found.setdefault(name.strip().lower(), [])
             if len(stated) < _MAX_CONTENTS:
                 stated.append(content[:_MAX_CHARS])

@@ -243,7 +243,9 @@ def _on_day(texts: Iterable[str], day: str, timezone: str) -> list[str]:
     found: list[str] = []
     for text in texts:
         at = parse_date(text, timezone)
-        if at is not None and day_of(at, timezone).isoformat() == day:
+        if at is None:
+            continue
+        if day_of(at, timezone).isoformat() == day:
             found.append(text)
     return found
 

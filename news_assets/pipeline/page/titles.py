@@ -145,7 +145,9 @@ class TitledPage:
         known = path.union(*map(long_words, stated))
         for part in SEPARATOR.split(plain_text(self.head)[:MAX_CHARS]):
             own = long_words(part)
-            if own and known.isdisjoint(own):
+            if not own:
+                continue
+            if known.isdisjoint(own):
                 found.add(_place_of(part))
         return frozenset(found)
 
@@ -370,7 +372,9 @@ def _line_above(page: TitledPage) -> list[str]:
         if element is paragraph:
             break
         text = " ".join((element.text or "").split())
-        if element.tag in _LINES and _may_be_headline(text):
+        if element.tag not in _LINES:
+            continue
+        if _may_be_headline(text):
             lines.append((element, text))
     for element, text in islice(reversed(lines), _MAX_HEADINGS):
         if not _is_unrelated(element, page.url):

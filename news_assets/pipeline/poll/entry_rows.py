@@ -343,7 +343,9 @@ def _moved_rows(
     """
     found: dict[tuple[str, str], FeedEntry] = {}
     for key, row in rows.items():
-        if row.article_id == moved.article_id and not row.is_moved:
+        if row.article_id != moved.article_id:
+            continue
+        if not row.is_moved:
             found[key] = replace(row, day=moved.day, is_moved=True)
     return found
 

@@ -44,7 +44,9 @@ class Polled:
     @property
     def lists_meetings(self) -> bool:
         """Whether a council's calendar was read, and not only its change signal."""
-        return self.civic is not None and self.outcome == "ok"
+        if self.civic is None:
+            return False
+        return self.outcome == "ok"
 
     @property
     def reason(self) -> str | None:

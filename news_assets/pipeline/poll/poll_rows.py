@@ -95,9 +95,10 @@ def _next_states(
 
 def _rates(rows: Rows, polls: Sequence[Polled]) -> Mapping[str, PublishingRates]:
     """Return the rates of the sources whose interval is learnt, by source_id."""
-    learning = {
-        one.source for one in polls if one.error is None and is_adaptive(one.source)
-    }
+    learning: set[Source] = set()
+    for one in polls:
+        if one.error is None and is_adaptive(one.source):
+            learning.add(one.source)
     if not learning:
         return {}
     return rates_of(rows, learning, max(one.polled_at for one in polls))
@@ -326,7 +327,9 @@ def _entry_count(polled: Polled) -> int:
     """Return the number of entries listed, or of meetings."""
     if polled.listing is not None:
         return len(polled.listing.entries)
-    if polled.civic is not None and polled.lists_meetings:
+    if polled.civic is None:
+        return 0
+    if polled.lists_meetings:
         return len(polled.civic.meetings)
     return 0
 
@@ -410,7 +413,9 @@ def _recent_counts(rows: Rows, batch: Sequence[Polled]) -> Counter[str]:
     """
     civic: dict[str, datetime] = {}
     for one in batch:
-        if one.source.pace == "civic" and one.source.every_minutes is None:
+        if one.source.pace != "civic":
+            continue
+        if one.source.every_minutes is None:
             civic[one.source.source_id] = one.polled_at
     if not civic:
         return Counter()

@@ -189,9 +189,9 @@ def _row_of(
     if is_of_last_request:
         return with_pause_stated(row)
     reason = article.reason if article.text else f"stored text kept: {article.reason}"
-    tries = {
-        name: getattr(article, name) for name in ("attempts", "refusals", "next_try_at")
-    }
+    tries: dict[str, Any] = {}
+    for name in ("attempts", "refusals", "next_try_at"):
+        tries[name] = getattr(article, name)
     return replace(row, reason=reason, **tries)
 
 
@@ -257,7 +257,10 @@ def store_replayed(
     stored again since it was read is left as it is, and returned as `newer`. Later
     stages follow by themselves, as `content_hash` differs.
     """
-    ids = [one.article.article_id for one in batch if one.row]
+    ids: list[str] = []
+    for one in batch:
+        if one.row:
+            ids.append(one.article.article_id)
     stored = (
         {
             article.article_id: article

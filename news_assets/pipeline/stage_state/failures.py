@@ -35,15 +35,18 @@ def record_article_outcomes(
 
     Their rows hold the number of attempts and the time of the next one.
     """
-    failed = [
-        replace(
-            failure_of(article, stage.name, article.entry_hash, article.fetched_at),
-            attempts=article.attempts,
-            next_try_at=article.next_try_at,
-        )
-        for article in articles
-        if article.outcome in FAILED
-    ]
+    failed: list[Failure] = []
+    for article in articles:
+        if article.outcome in FAILED:
+            failed.append(
+                replace(
+                    failure_of(
+                        article, stage.name, article.entry_hash, article.fetched_at
+                    ),
+                    attempts=article.attempts,
+                    next_try_at=article.next_try_at,
+                )
+            )
     record_failures(rows, stage, failed, {article.article_id for article in articles})
 
 

@@ -95,20 +95,26 @@ def outcome_of(error: NewsAssetsError) -> Outcome:
     if isinstance(error, FetchError):
         if error.status == 410:
             return "gone"
-        if error.status in (401, 403, 451) or error.reason.startswith("blocked"):
+        if error.status in (401, 403, 451):
+            return "blocked"
+        if error.reason.startswith("blocked"):
             return "blocked"
     return "failed"
 
 
 def _is_transient(failure: NewsAssetsError | Outcome) -> bool:
-    return isinstance(failure, NewsAssetsError) and failure.is_transient
+    if not isinstance(failure, NewsAssetsError):
+        return False
+    return failure.is_transient
 
 
 def _retry_transient(
     attempts: int, failure: NewsAssetsError | Outcome, now: datetime
 ) -> datetime | None:
     due_at = _after(FETCH.pause_s(attempts), now)
-    if due_at is None or not isinstance(failure, FetchError):
+    if due_at is None:
+        return due_at
+    if not isinstance(failure, FetchError):
         return due_at
     pause_s = min(failure.retry_after_s or 0.0, LONGEST_PAUSE_S)
     return max(due_at, now + timedelta(seconds=pause_s))
@@ -119,7 +125,9 @@ def _is_final(failure: NewsAssetsError | Outcome) -> bool:
         return failure not in ("failed", "blocked")
     if isinstance(failure, RobotsError | ForbiddenAddressError | TooLargeError):
         return True
-    return isinstance(failure, FetchError) and failure.status in (None, 410)
+    if not isinstance(failure, FetchError):
+        return False
+    return failure.status in (None, 410)
 
 
 # --- entries that changed -------------------------------------------------------------
@@ -144,7 +152,9 @@ def is_due(entry: FeedEntry, article: RawArticle | None, now: datetime) -> bool:
     """Whether an entry is to be fetched now: never fetched, moved to another day, due
     for a retry, or changed.
     """
-    if article is None or article.day != entry.day:
+    if article is None:
+        return True
+    if article.day != entry.day:
         return True
     if article.next_try_at is not None and article.next_try_at <= now:
         return True
@@ -166,14 +176,18 @@ def is_new_version(entry: FeedEntry, article: RawArticle, now: datetime) -> bool
     """
     if entry.entry_hash == article.entry_hash:
         return False
-    return has_news(entry, article) or refetch_at(article) <= now
+    if has_news(entry, article):
+        return True
+    return refetch_at(article) <= now
 
 
 def has_news(entry: FeedEntry, article: RawArticle) -> bool:
     """Whether more than the listing's text may differ from what the article was fetched
     for.
     """
-    return not entry.news_hash or entry.news_hash != article.news_hash
+    if not entry.news_hash:
+        return True
+    return entry.news_hash != article.news_hash
 
 
 def refetch_at(article: RawArticle) -> datetime:
@@ -193,7 +207,9 @@ def relisted(entry: FeedEntry, previous: RawArticle | None, now: datetime) -> in
         return 0
     if entry.entry_hash == previous.entry_hash:
         return previous.relisted
-    if has_news(entry, previous) or now - previous.fetched_at >= _QUIET:
+    if has_news(entry, previous):
+        return 0
+    if now - previous.fetched_at >= _QUIET:
         return 0
     return previous.relisted + 1
 
@@ -202,7 +218,11 @@ def with_pause_stated(article: RawArticle) -> RawArticle:
     """Return the row with the pause as its reason, if only the listing's text had
     changed and there is no other.
     """
-    if article.outcome != "ok" or not article.relisted or article.reason:
+    if article.outcome != "ok":
+        return article
+    if not article.relisted:
+        return article
+    if article.reason:
         return article
     return replace(article, reason=_pause(article))
 

@@ -51,10 +51,9 @@ def read_answers(
     """
     if not answers:
         return []
-    calls = [
-        (received, request, *title_and_text(article), local.language)
-        for (request, article, local), received in answers
-    ]
+    calls: list[tuple[ModelAnswer, ModelRequest, str, str, str | None]] = []
+    for (request, article, local), received in answers:
+        calls.append((received, request, *title_and_text(article), local.language))
     read: list[Enrichment | EnrichError] = []
     for (question, _), found in zip(answers, sandbox.run(_read, calls), strict=True):
         if isinstance(found, Enrichment):
@@ -320,11 +319,11 @@ def _check_language(sentences: Sequence[str], language: str | None) -> None:
 
 
 def _stems(text: str) -> set[str]:
-    return {
-        word[:_SAME_CHARS]
-        for word in words(fold(text).lower())
-        if len(word) >= _WORD_CHARS or word.isdigit()
-    }
+    found: set[str] = set()
+    for word in words(fold(text).lower()):
+        if len(word) >= _WORD_CHARS or word.isdigit():
+            found.add(word[:_SAME_CHARS])
+    return found
 
 
 def _keywords(given: Sequence[str], text: str) -> tuple[str, ...]:

@@ -222,7 +222,9 @@ def _text(value: object, schema: Mapping[str, Any]) -> Any:
         return _DROPPED
     text = visible(_CONTROLS.sub("", _SURROGATES.sub("", value)))
     codes = schema.get("enum")
-    if codes is None or text in codes:
+    if codes is None:
+        return text
+    if text in codes:
         return text
     folded = {code.casefold(): code for code in codes}
     # "01.02 Education"
@@ -244,7 +246,9 @@ def _mended_list(value: object, schema: Mapping[str, Any]) -> Any:
     given = value if isinstance(value, list) else [value]
     items = [_mended(item, schema["items"]) for item in given]
     kept = [item for item in items if item is not _DROPPED]
-    if given and not kept:
+    if not given:
+        return kept
+    if not kept:
         return _DROPPED
     return kept
 

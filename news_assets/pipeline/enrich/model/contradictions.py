@@ -312,7 +312,9 @@ def _has_number(value: float, known: _Words) -> bool:
 
     A single one or none says little.
     """
-    if value in (0.0, 1.0) or value in known.values:
+    if value in (0.0, 1.0):
+        return True
+    if value in known.values:
         return True
     return value >= 100 and any(
         one and abs(value - one) <= 0.02 * abs(one) for one in known.values
@@ -320,9 +322,13 @@ def _has_number(value: float, known: _Words) -> bool:
 
 
 def _may_mean_number(number: _Number, article: _Words) -> bool:
-    if number.is_counted or _has_number(number.value, article):
+    if number.is_counted:
         return True
-    return number.is_rounded and any(
+    if _has_number(number.value, article):
+        return True
+    if not number.is_rounded:
+        return False
+    return any(
         abs(number.value - one) <= _ROUNDED_BY * number.value for one in article.values
     )
 
@@ -330,9 +336,9 @@ def _may_mean_number(number: _Number, article: _Words) -> bool:
 def _is_other_date(key: str, article: _Words) -> bool:
     """Whether an article names other months or weekdays, and not this one."""
     kind = _MONTH_OF_WORD if key in _MONTH_OF_WORD else _WEEKDAY_OF_WORD
-    return key not in article.date_keys and any(
-        other in kind for other in article.date_keys
-    )
+    if key in article.date_keys:
+        return False
+    return any(other in kind for other in article.date_keys)
 
 
 # --- names ----------------------------------------------------------------------------
@@ -361,12 +367,16 @@ def _names_of(run: list[int], tokens: list[str], folded: list[str]) -> Iterator[
         is_name = (
             not _begins_sentence(place, tokens) and folded[place] not in _DATE_WORDS
         )
-        if is_name and len(tokens[place]) >= _NAME_CHARS:
+        if not is_name:
+            continue
+        if len(tokens[place]) >= _NAME_CHARS:
             yield _Name(folded[place], tokens[place], words, initials)
 
 
 def _begins_sentence(place: int, tokens: list[str]) -> bool:
-    return place == 0 or tokens[place - 1] in ".!?:;"
+    if place == 0:
+        return True
+    return tokens[place - 1] in ".!?:;"
 
 
 def _is_acronym(token: str) -> bool:
@@ -379,7 +389,9 @@ def _long_words(words: Iterable[str]) -> frozenset[str]:
 
 def _may_mean_name(name: _Name, article: _Words) -> bool:
     """Whether an article has a word of a name, its initials, or a shorter form of it."""
-    if _has_word(name.word, article.all_words) or _stem(name.word) in article.all_stems:
+    if _has_word(name.word, article.all_words):
+        return True
+    if _stem(name.word) in article.all_stems:
         return True
     if any(
         one.startswith(name.initials) or name.initials.startswith(one)
@@ -390,7 +402,9 @@ def _may_mean_name(name: _Name, article: _Words) -> bool:
 
 
 def _has_word(word: str, known: Collection[str]) -> bool:
-    return word in known or any(
+    if word in known:
+        return True
+    return any(
         one.startswith(word) or word.startswith(one) for one in known if len(one) >= 4
     )
 
@@ -432,7 +446,9 @@ def _negation(said: _Words, found: _Words) -> str:
         return ""
     negated = {_stem(word) for word in found.negated}
     for word in said.negated:
-        if _stem(word) in found.stems - negated and _is_content(word):
+        if _stem(word) not in found.stems - negated:
+            continue
+        if _is_content(word):
             return f"a negation: {word}"
     return ""
 
@@ -443,7 +459,9 @@ def _undecided_negation(said: _Words, found: _Words) -> str:
     """
     if said.is_negative == found.is_negative:
         return ""
-    if said.is_negative or _dropped_negation(said, found):
+    if said.is_negative:
+        return "a negation that its evidence puts otherwise"
+    if _dropped_negation(said, found):
         return "a negation that its evidence puts otherwise"
     return ""
 
@@ -451,7 +469,9 @@ def _undecided_negation(said: _Words, found: _Words) -> str:
 def _dropped_negation(said: _Words, found: _Words) -> str:
     """Return a word that a passage negates and a sentence without a negation has."""
     for word in found.negated:
-        if _is_content(word) and _stem(word) in said.stems:
+        if not _is_content(word):
+            continue
+        if _stem(word) in said.stems:
             return word
     return ""
 
@@ -465,6 +485,10 @@ def _direction(said: _Words, found: _Words) -> str:
         for one, opposite in (pair, pair[::-1]):
             stated = [word for word in said.folded if one.match(word)]
             has_it = any(map(one.match, found.folded))
-            if stated and not has_it and any(map(opposite.match, found.folded)):
+            if not stated:
+                continue
+            if has_it:
+                continue
+            if any(map(opposite.match, found.folded)):
                 return f"{stated[0]}, against its evidence"
     return ""

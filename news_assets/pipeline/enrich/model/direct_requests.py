@@ -211,7 +211,9 @@ class DirectRequests:
         return self._results
 
     def _may_send(self) -> bool:
-        return bool(self._waiting) and not self._results.unavailable
+        if not self._waiting:
+            return False
+        return not self._results.unavailable
 
     # --- sending ----------------------------------------------------------------------
 
@@ -305,7 +307,9 @@ class DirectRequests:
         self._model.pause(seconds)
         self._idle_s += seconds
         for one in self._waiting:
-            if one.due_at and one.due_at <= next_at:
+            if not one.due_at:
+                continue
+            if one.due_at <= next_at:
                 one.due_at = None
 
     # --- receiving --------------------------------------------------------------------
@@ -325,8 +329,13 @@ class DirectRequests:
         """Return the seconds until the next input may be sent; None where none waits
         for a time.
         """
-        due_at = [one.due_at for one in self._waiting if one.due_at]
-        if not due_at or self._results.unavailable:
+        due_at: list[datetime] = []
+        for one in self._waiting:
+            if one.due_at:
+                due_at.append(one.due_at)
+        if not due_at:
+            return None
+        if self._results.unavailable:
             return None
         return max(0.1, (min(due_at) - self._ledger.clock()).total_seconds())
 
@@ -359,10 +368,12 @@ class DirectRequests:
             if isinstance(one.received, ModelAnswer)
         ]
         read = iter(self._read(answers))
-        return [
-            one.received if isinstance(one.received, ModelCallError) else next(read)
-            for one in arrived
-        ]
+        found: list[Enrichment | EnrichError] = []
+        for one in arrived:
+            found.append(
+                one.received if isinstance(one.received, ModelCallError) else next(read)
+            )
+        return found
 
     def _after(self, one: _Input, ended: Ended, past: Mapping[str, History]) -> None:
         """Put an input without a result last in line again, or note why it has none.
@@ -397,7 +408,9 @@ class DirectRequests:
         request = one.request
         if isinstance(received, ModelAnswer):
             is_cut = received.stop == "cut" and isinstance(read, EnrichError)
-            if not is_cut or one.is_raised:
+            if not is_cut:
+                return None
+            if one.is_raised:
                 return None
             raised = replace(request, max_tokens=2 * request.max_tokens)
             return replace(one.sent_as(raised), is_raised=True)

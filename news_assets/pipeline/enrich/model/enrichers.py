@@ -105,7 +105,9 @@ class Enrichers:
 
     def requests_models(self, rules: EnrichRules) -> bool:
         """Whether a model is requested for anything about a desk's articles."""
-        return bool(self.models) or self.entity_model(rules) is not None
+        if self.models:
+            return True
+        return self.entity_model(rules) is not None
 
     def sends_batches(
         self, rules: EnrichRules, model: str, *, is_backfill: bool
@@ -139,10 +141,10 @@ class Enrichers:
 
     def identities(self) -> set[MadeBy]:
         """Return who may make the rows of answers."""
-        return {
-            self.made_by(model.name, prompt)
-            for model, prompt in product(self.models, self.prompts)
-        }
+        found: set[MadeBy] = set()
+        for model, prompt in product(self.models, self.prompts):
+            found.add(self.made_by(model.name, prompt))
+        return found
 
     def prompts_of(
         self, articles: Collection[RawArticle], rules: DepthRules

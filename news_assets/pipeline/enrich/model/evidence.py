@@ -65,7 +65,10 @@ class SearchedText:
     """A text, prepared to find quotes in it."""
 
     def __init__(self, text: str) -> None:
-        matches = [match.span(1) for match in _TOKEN.finditer(text) if match[1]]
+        matches: list[tuple[int, int]] = []
+        for match in _TOKEN.finditer(text):
+            if match[1]:
+                matches.append(match.span(1))
         words = [_folded(text[start:end]) for start, end in matches]
         self._spans = matches
         self._joined = f" {' '.join(words)} "
@@ -78,7 +81,9 @@ class SearchedText:
         None if nowhere, or if it is too short or too long to support a sentence.
         """
         words = _words_of(quote[: _MAX_QUOTE_CHARS + 1])
-        if len(words) < _MIN_QUOTE_WORDS or len(quote) > _MAX_QUOTE_CHARS:
+        if len(words) < _MIN_QUOTE_WORDS:
+            return None
+        if len(quote) > _MAX_QUOTE_CHARS:
             return None
         wanted = f" {' '.join(words)} "
         found = self._joined.find(wanted)
@@ -115,7 +120,9 @@ class SearchedText:
         around = self._joined[self._starts[first] : self._starts[last] + 40]
         in_span = around.split()
         for word in words:
-            if word[0].isdigit() and word not in in_span:
+            if not word[0].isdigit():
+                continue
+            if word not in in_span:
                 return None
         return Span(self._spans[first][0], self._spans[last][1])
 
@@ -128,7 +135,11 @@ class SearchedText:
 
 
 def _words_of(text: str) -> list[str]:
-    return [_folded(match[1]) for match in _TOKEN.finditer(text) if match[1]]
+    found: list[str] = []
+    for match in _TOKEN.finditer(text):
+        if match[1]:
+            found.append(_folded(match[1]))
+    return found
 
 
 def _folded(word: str) -> str:

@@ -184,7 +184,9 @@ class History:
 
     def is_claimed(self, now: datetime) -> bool:
         """Whether another run waits for an answer."""
-        return self.claimed_until is not None and self.claimed_until > now
+        if self.claimed_until is None:
+            return False
+        return self.claimed_until > now
 
 
 def histories(reader: Reader, hashes: Collection[str]) -> dict[str, History]:
@@ -208,7 +210,9 @@ def _has_ended(owner: str) -> bool:
     any more.
     """
     host, _, number = owner.rpartition("/")
-    if host != socket.gethostname() or not number.isdecimal():
+    if host != socket.gethostname():
+        return False
+    if not number.isdecimal():
         return False
     try:
         os.kill(int(number), 0)  # sends nothing

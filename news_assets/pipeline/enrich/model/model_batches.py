@@ -135,12 +135,16 @@ class BatchRequests:
     def _is_for_batch(self, history: History | None, now: datetime) -> bool:
         if history is None:
             return not self._only_again
-        if history.is_closed or history.is_answered:
+        if history.is_closed:
+            return False
+        if history.is_answered:
             return False
         if not self._only_again:
             return True
         sent_at = history.batched_at
-        return sent_at is not None and sent_at >= now - _SENT_AGAIN_WITHIN
+        if sent_at is None:
+            return False
+        return sent_at >= now - _SENT_AGAIN_WITHIN
 
     def _send(
         self, requests: Sequence[ModelRequest], answers: ModelResults
@@ -388,7 +392,9 @@ class _SentBatch:
     ) -> dict[str, str | None]:
         """Return the branch of a large taxonomy that a first call chose, by article id."""
         enricher, model = self._enricher, self._row.model
-        if self._row.kind != "enrich" or not is_descended(enricher.taxonomy):
+        if self._row.kind != "enrich":
+            return {}
+        if not is_descended(enricher.taxonomy):
             return {}
         keys: dict[str, str] = {}
         for article in articles:
@@ -396,9 +402,10 @@ class _SentBatch:
                 article, model, enricher.theme_prompt, enricher.taxonomy
             )
         chosen = cached_results(reader, set(keys.values()))
-        return {
-            article_id: theme_of(chosen.get(key)) for article_id, key in keys.items()
-        }
+        found: dict[str, str | None] = {}
+        for article_id, key in keys.items():
+            found[article_id] = theme_of(chosen.get(key))
+        return found
 
 
 def _open_calls(lake: Lake, row: EnrichmentBatch) -> list[ModelCall]:

@@ -120,13 +120,13 @@ def _mistake(front: object, body: str) -> str:
     kind, answers = front["kind"], front["answers"]
     if kind not in get_args(Kind):
         return f"kind `{kind}` is unknown; there are {', '.join(get_args(Kind))}"
-    if not isinstance(front["version"], str) or not re.fullmatch(
-        r"[\w.-]{1,20}", front["version"]
-    ):
+    if not isinstance(front["version"], str):
         return "`version` takes a short text in quotes"
-    if not isinstance(answers, list) or not all(
-        isinstance(name, str) for name in answers
-    ):
+    if not re.fullmatch(r"[\w.-]{1,20}", front["version"]):
+        return "`version` takes a short text in quotes"
+    if not isinstance(answers, list):
+        return "`answers` takes a list of fields"
+    if not all(isinstance(name, str) for name in answers):
         return "`answers` takes a list of fields"
     if front.get("sentences", 1) not in range(1, _MOST_SENTENCES + 1):
         return f"`sentences` takes a number from 1 to {_MOST_SENTENCES}"
@@ -317,9 +317,11 @@ def list_text(themes: Sequence[Theme]) -> str:
 
 
 def _branch(taxonomy: Taxonomy, code: str) -> list[Theme]:
-    return [
-        theme for theme in taxonomy.themes.values() if code in taxonomy.path(theme.code)
-    ]
+    found: list[Theme] = []
+    for theme in taxonomy.themes.values():
+        if code in taxonomy.path(theme.code):
+            found.append(theme)
+    return found
 
 
 def _fitting(themes: Sequence[Theme]) -> list[Theme]:
@@ -338,7 +340,10 @@ def _text(themes: Sequence[Theme], *, has_descriptions: bool) -> str:
     lines: list[str] = []
     for theme in themes:
         line = f"{'  ' * (theme.level - 1)}{theme.code} {theme.label('en')}"
-        described = [texts[0] for texts in theme.descriptions.values() if texts]
+        described: list[str] = []
+        for texts in theme.descriptions.values():
+            if texts:
+                described.append(texts[0])
         if described and has_descriptions:
             line += f": {described[0]}"
         lines.append(line)

@@ -72,7 +72,9 @@ def price_usd(
     found = _calculate(
         _PROVIDER_IDS.get(provider, provider), name, tokens, at, is_batch=is_batch
     )
-    if found is None or not _prices_tokens(found):
+    if found is None:
+        return None
+    if not _prices_tokens(found):
         return None
     if not is_batch or _has_batch_price(found, at):
         return float(found.total_price)
@@ -88,7 +90,9 @@ def answer_usd(
 
     None if the price is not known, or the provider did not state the tokens.
     """
-    if answer.input_tokens is None or answer.output_tokens is None:
+    if answer.input_tokens is None:
+        return None
+    if answer.output_tokens is None:
         return None
     tokens = answer.input_tokens, answer.output_tokens, answer.cached_tokens or 0
     written = answer.cache_write_tokens or 0
@@ -172,7 +176,9 @@ def _has_batch_price(found: "PriceCalculation", at: datetime) -> bool:
     for variant in found.model.price_variants or ():
         if variant.when != _BATCH:
             continue
-        if variant.constraint is None or variant.constraint.active(at):
+        if variant.constraint is None:
+            return True
+        if variant.constraint.active(at):
             return True
     return False
 
