@@ -5,6 +5,7 @@ made in `clients/embedding`.
 import hashlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 
 from news_assets.errors import EmbedError, IndexingError, NewsAssetsError
 from news_assets.pipeline.stage_state.declaration import Stage, of_articles
@@ -51,9 +52,8 @@ def embed_batch(
         enriched = {row.article_id: row for row in reader.read(EnrichedArticle, keys)}
         stored = {row.article_id: row for row in reader.read(ArticleEmbedding, keys)}
     read = states_of(articles)
-    may_have_lost = only is not None or not stored.keys() <= {
-        a.article_id for a in articles if a.text_chars
-    }
+    with_text = {article.article_id for article in articles if article.text_chars}
+    may_have_lost = only is not None or bool(stored.keys() - with_text)
     written = 0
     # at least once: rows of lost articles are deleted
     for start in range(0, len(articles) or 1, _STORED_TOGETHER):
@@ -62,11 +62,15 @@ def embed_batch(
         if not (changed or may_have_lost):
             continue
         ended_at = clock()  # from which failed attempts count
-        written += len(
-            lake.transact(
-                lambda rows: store_derived(rows, stage, keys, changed, read, ended_at)  # noqa: B023
-            )
+        store = partial(
+            store_derived,
+            stage=stage,
+            keys=keys,
+            changed=changed,
+            read=read,
+            now=ended_at,
         )
+        written += len(lake.transact(store))
     return written
 
 
@@ -96,9 +100,8 @@ def _check_embeddings(
         EmbedError: Names model, table and index, and what to do.
         IndexingError: The index cannot be used, and a later attempt does not help.
     """
-    check_model(
-        embedder, _stored_models(lake, desk), None if replace_model else _dim_of(index)
-    )
+    index_dim = None if replace_model else _dim_of(index)
+    check_model(embedder, _stored_models(lake, desk), index_dim)
 
 
 def _dim_of(index: SearchIndex) -> int | None:
@@ -228,14 +231,15 @@ def _embed_batches(
     for start in range(0, len(keys), _BATCH_TEXTS):
         batch = keys[start : start + _BATCH_TEXTS]
         try:
-            yield from zip(
-                batch, embedder.embed([texts[key] for key in batch]), strict=True
-            )
+            vectors = embedder.embed([texts[key] for key in batch])
         except EmbedError as error:
             if len(batch) == 1:
                 yield batch[0], error
-            else:
-                yield from ((key, _embed_one(texts[key], embedder)) for key in batch)
+                continue
+            for key in batch:
+                yield key, _embed_one(texts[key], embedder)
+        else:
+            yield from zip(batch, vectors, strict=True)
 
 
 def _embed_one(text: str, embedder: Embedder) -> Embedded | EmbedError:

@@ -46,6 +46,11 @@ class IndexChanges:
     receipts: tuple[IndexedDocument, ...]
     deleted: tuple[str, ...]
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is stored or deleted."""
+        return not self.receipts and not self.deleted
+
 
 def index_batch(
     stage: Stage,
@@ -69,22 +74,16 @@ def index_batch(
         articles = reader.read(RawArticle, keys, outcome=["ok"], **of_articles(only))
         embeddings = reader.read(ArticleEmbedding, keys)
         enriched = reader.read(EnrichedArticle, keys)
-        receipts: dict[str, IndexedDocument] = {}
-        for row in reader.read(IndexedDocument, keys, **of_articles(only)):
-            receipts[row.article_id] = row
+        receipts = reader.read(IndexedDocument, keys, **of_articles(only))
     _check_vectors(embeddings, search)
-    documents = build_documents(
-        articles,
-        {row.article_id: row for row in enriched},
-        {row.article_id: row for row in embeddings},
-        {agency.key: agency.name for agency in desk.agencies},
-    )
+    names = {agency.key: agency.name for agency in desk.agencies}
+    documents = build_documents(articles, enriched, embeddings, names)
     stored = search.stored(desk.key, keys).select("article_id", "document_hash")
     indexed: dict[str, str] = dict(stored.iter_rows())
     if only is not None:
-        indexed = {one: hash_ for one, hash_ in indexed.items() if one in only}
+        indexed = {one: indexed[one] for one in only if one in indexed}
     changes = index_documents(documents, receipts, indexed, search, sandbox, clock())
-    if not (changes.receipts or changes.deleted):
+    if changes.is_empty:
         return 0
     ended_at = clock()  # from which failed attempts count
     return lake.transact(lambda rows: store_changes(rows, stage, changes, ended_at))
@@ -107,8 +106,8 @@ def store_changes(
 
 def build_documents(
     articles: Sequence[RawArticle],
-    enriched: Mapping[str, EnrichedArticle],
-    embeddings: Mapping[str, ArticleEmbedding],
+    enriched: Iterable[EnrichedArticle],
+    embeddings: Iterable[ArticleEmbedding],
     agency_names: Mapping[str, str],
 ) -> list[SearchDocument]:
     """Return a document for each article that has a text, still in Markdown: `send`
@@ -116,37 +115,26 @@ def build_documents(
 
     An article whose enrichment or embedding is missing or failed is indexed without it.
     """
+    enrichments: dict[str, EnrichedArticle] = {}
+    for enrichment in enriched:
+        if enrichment.outcome == "ok":
+            enrichments[enrichment.article_id] = enrichment
+    vectors: dict[str, ArticleEmbedding] = {}
+    for embedding in embeddings:
+        if embedding.outcome == "ok" and embedding.vector:
+            vectors[embedding.article_id] = embedding
     documents: list[SearchDocument] = []
     for article in articles:
         if article.outcome != "ok":
             continue
         if not article.text:
             continue
-        enrichment = _ok(enriched, article)
-        vector = _ok_vector(embeddings, article)
+        key = article.article_id
         name = agency_names.get(article.agency, article.agency)
-        documents.append(document_of(article, enrichment, name, vector))
+        documents.append(
+            document_of(article, enrichments.get(key), name, vectors.get(key))
+        )
     return documents
-
-
-def _ok(
-    enriched: Mapping[str, EnrichedArticle], article: RawArticle
-) -> EnrichedArticle | None:
-    row = enriched.get(article.article_id)
-    return row if row is not None and row.outcome == "ok" else None
-
-
-def _ok_vector(
-    embeddings: Mapping[str, ArticleEmbedding], article: RawArticle
-) -> ArticleEmbedding | None:
-    row = embeddings.get(article.article_id)
-    if row is None:
-        return None
-    if row.outcome != "ok":
-        return None
-    if not row.vector:
-        return None
-    return row
 
 
 def document_of(
@@ -227,7 +215,7 @@ def _check_vectors(embeddings: Iterable[ArticleEmbedding], index: SearchIndex) -
 
 def index_documents(
     documents: Sequence[SearchDocument],
-    receipts: Mapping[str, IndexedDocument],
+    receipts: Iterable[IndexedDocument],
     indexed: Mapping[str, str],
     index: SearchIndex,
     sandbox: Sandbox,
@@ -241,7 +229,7 @@ def index_documents(
 
     Args:
         documents: All documents of these partitions.
-        receipts: Their stored receipts by article id.
+        receipts: Their stored receipts, and those of documents that are gone.
         indexed: The document hashes that the index has of these partitions, by article
             id.
         index: The index.
@@ -257,14 +245,15 @@ def index_documents(
         if indexed.get(one.article_id) != one.document_hash:
             changed.append(one)
     refused = send(changed, index, sandbox)
+    known = {receipt.article_id: receipt for receipt in receipts}
     expected = {document.article_id for document in documents}
-    deleted = sorted((receipts.keys() | indexed.keys()) - expected)
+    deleted = sorted((known.keys() | indexed.keys()) - expected)
     if deleted:
         index.delete(deleted)
     sent = {document.article_id for document in changed}
     new_receipts: list[IndexedDocument] = []
     for document in documents:
-        if document.article_id in sent or not _has_receipt(document, receipts):
+        if document.article_id in sent or not _has_receipt(document, known):
             reason = refused.get(document.article_id)
             new_receipts.append(_receipt(document, reason, now))
     return IndexChanges(tuple(new_receipts), tuple(deleted))

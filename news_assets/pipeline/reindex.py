@@ -79,13 +79,11 @@ class DeskDocuments:
         """
         self.expected = expected
         self.hashes = dict(expected.select("article_id", "document_hash").iter_rows())
-        self.refused = {
-            one: refusal
-            for one, refusal in self.refused.items()
-            if self.hashes.get(one) == refusal[0]
-        }
-        for one in self.refused:
-            del self.hashes[one]
+        refused, self.refused = self.refused, {}
+        for one, refusal in refused.items():
+            if self.hashes.get(one) == refusal[0]:
+                self.refused[one] = refusal
+                del self.hashes[one]
 
 
 def sync_desk(
@@ -115,9 +113,8 @@ def sync_desk(
     stored = index.stored(desk.key).select("article_id", "document_hash")
     changed = desk.expected.join(stored, on=["article_id", "document_hash"], how="anti")
     changed = changed.filter(~pl.col("article_id").is_in(list(desk.refused)))
-    extra = stored.join(desk.expected, on="article_id", how="anti")[
-        "article_id"
-    ].to_list()
+    unexpected = stored.join(desk.expected, on="article_id", how="anti")
+    extra = unexpected["article_id"].to_list()
     on_progress(desk.expected.height - changed.height)
     with closing(_read_ahead(lake, desk.agency_names, _chunks(changed))) as chunks:
         for ids, documents in chunks:
@@ -142,10 +139,8 @@ def _chunks(changed: "pl.DataFrame") -> Iterator["pl.DataFrame"]:
     )
     together: list[pl.DataFrame] = []
     for month in by_month.partition_by("month", maintain_order=True):
-        if (
-            together
-            and sum(one.height for one in together) + month.height > CHUNK_DOCUMENTS
-        ):
+        height = sum(one.height for one in together)
+        if together and height + month.height > CHUNK_DOCUMENTS:
             yield pl.concat(together)
             together = []
         *whole, rest = month.iter_slices(CHUNK_DOCUMENTS)
@@ -177,21 +172,15 @@ def _read_chunk(
     be on another day.
     """
     expected = dict(chunk.select("article_id", "document_hash").iter_rows())
-    read = read_documents(
-        lake, list(expected), agency_names, chunk["day"].unique().to_list()
-    )
-    found = {
-        one.article_id: one
-        for one in read
-        if one.document_hash == expected[one.article_id]
-    }
-    others = [article_id for article_id in expected if article_id not in found]
-    found |= (
-        {one.article_id: one for one in read_documents(lake, others, agency_names)}
-        if others
-        else {}
-    )
-    return list(expected), list(found.values())
+    days = chunk["day"].unique().to_list()
+    found: list[SearchDocument] = []
+    for one in read_documents(lake, list(expected), agency_names, days):
+        if one.document_hash == expected[one.article_id]:
+            found.append(one)
+    others = expected.keys() - {one.article_id for one in found}
+    if others:
+        found += read_documents(lake, sorted(others), agency_names)
+    return list(expected), found
 
 
 def _send(
@@ -205,12 +194,17 @@ def _send(
     more, or were refused.
     """
     refused = send(documents, index, sandbox)
-    hashes = {document.article_id: document.document_hash for document in documents}
-    desk.refused |= {one: (hashes[one], reason) for one, reason in refused.items()}
-    dropped = [one for one in ids if one not in hashes or one in refused]
+    sent: set[str] = set()
+    for document in documents:
+        key = document.article_id
+        if key in refused:
+            desk.refused[key] = document.document_hash, refused[key]
+        else:
+            desk.hashes[key] = document.document_hash
+            sent.add(key)
+    dropped = [one for one in ids if one not in sent]
     for one in dropped:
         desk.hashes.pop(one, None)
-    desk.hashes |= {one: hash_ for one, hash_ in hashes.items() if one not in refused}
     return dropped
 
 
@@ -224,18 +218,10 @@ def read_documents(
     of it.
     """
     of_days: dict[str, Any] = {} if days is None else {"day": days}
-    return build_documents(
-        lake.read(RawArticle, article_id=ids, outcome=["ok"], **of_days),
-        {
-            row.article_id: row
-            for row in lake.read(EnrichedArticle, article_id=ids, **of_days)
-        },
-        {
-            row.article_id: row
-            for row in lake.read(ArticleEmbedding, article_id=ids, **of_days)
-        },
-        agency_names,
-    )
+    articles = lake.read(RawArticle, article_id=ids, outcome=["ok"], **of_days)
+    enriched = lake.read(EnrichedArticle, article_id=ids, **of_days)
+    embeddings = lake.read(ArticleEmbedding, article_id=ids, **of_days)
+    return build_documents(articles, enriched, embeddings, agency_names)
 
 
 # --- receipts -------------------------------------------------------------------------
@@ -245,12 +231,8 @@ def store_receipts(lake: Lake, desk: DeskDocuments, now: datetime) -> int:
     """Make the receipts of a desk equal to what the index has; return how many were
     changed.
     """
-    stored = lake.frame(
-        IndexedDocument,
-        None,
-        ("article_id", "document_hash", "outcome"),
-        desk=[desk.key],
-    )
+    columns = ("article_id", "document_hash", "outcome")
+    stored = lake.frame(IndexedDocument, None, columns, desk=[desk.key])
     states: dict[Any, tuple[Any, Any]] = {}
     for one, document_hash, outcome in stored.iter_rows():
         states[one] = (document_hash, outcome)
@@ -259,19 +241,17 @@ def store_receipts(lake: Lake, desk: DeskDocuments, now: datetime) -> int:
         if states.get(row.article_id) != (row.document_hash, row.outcome):
             changed.append(row)
     orphaned = list(states.keys() - set(desk.expected["article_id"]))
-    stage = stage_named("search_index")
     for start in range(0, len(changed), _RECEIPTS_PER_TRANSACTION):
-        changes = IndexChanges(
-            tuple(changed[start : start + _RECEIPTS_PER_TRANSACTION]), ()
-        )
-        lake.transact(lambda rows: store_changes(rows, stage, changes, now))  # noqa: B023 - run at once
+        some = changed[start : start + _RECEIPTS_PER_TRANSACTION]
+        _store_changes(lake, IndexChanges(tuple(some), ()), now)
     if orphaned:
-        lake.transact(
-            lambda rows: store_changes(
-                rows, stage, IndexChanges((), tuple(orphaned)), now
-            )
-        )
+        _store_changes(lake, IndexChanges((), tuple(orphaned)), now)
     return len(changed) + len(orphaned)
+
+
+def _store_changes(lake: Lake, changes: IndexChanges, now: datetime) -> None:
+    stage = stage_named("search_index")
+    lake.transact(lambda rows: store_changes(rows, stage, changes, now))
 
 
 def _receipts(desk: DeskDocuments, now: datetime) -> Iterator[IndexedDocument]:

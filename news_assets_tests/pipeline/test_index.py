@@ -106,7 +106,7 @@ def built(
     embedding: ArticleEmbedding = EMBEDDING,
 ) -> SearchDocument:
     (document,) = build_documents(
-        [article], {"mec-1": enriched}, {"mec-1": embedding}, {"mec": "Ministério"}
+        [article], [enriched], [embedding], {"mec": "Ministério"}
     )
     return document
 
@@ -166,14 +166,14 @@ def test_an_article_with_failed_enrichment_and_embedding_is_indexed_without_them
         "Em todo o país",
         int(NOW.timestamp()),
     )
-    assert build_documents([ARTICLE], {}, {}, {})[0].agency_name == "mec"
+    assert build_documents([ARTICLE], (), (), {})[0].agency_name == "mec"
 
 
 @pytest.mark.parametrize(
     "changes", [{"outcome": "failed"}, {"text": None}, {"text": ""}]
 )
 def test_an_article_without_text_has_no_document(changes: dict[str, object]) -> None:
-    assert build_documents([replace(ARTICLE, **changes)], {}, {}, {}) == []  # type: ignore[arg-type]
+    assert build_documents([replace(ARTICLE, **changes)], (), (), {}) == []  # type: ignore[arg-type]
 
 
 def test_the_document_hash_depends_on_all_three_rows() -> None:
@@ -186,7 +186,7 @@ def test_the_document_hash_depends_on_all_three_rows() -> None:
     assert built(
         embedding=replace(EMBEDDING, outcome="failed")
     ).document_hash == document_hash(ARTICLE, ENRICHED, None, "Ministério")
-    assert build_documents([ARTICLE], {}, {}, {})[0].document_hash == document_hash(
+    assert build_documents([ARTICLE], (), (), {})[0].document_hash == document_hash(
         ARTICLE, None, None, "mec"
     )
 
@@ -243,7 +243,7 @@ def changes_of(
     )
     return index_documents(
         documents,
-        {one.article_id: one for one in receipts},
+        receipts,
         indexed,
         index,
         InlineSandbox(),

@@ -26,7 +26,7 @@ from news_assets.text.words import fold, stem
 # --- which saved queries an article matches -------------------------------------------
 
 # the longest articles have half of that; agenda packets are matched by their beginning
-MAX_TEXT_CHARS = 200_000
+_MAX_TEXT_CHARS = 200_000
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Matchable:
     def searchable(self) -> Searchable:
         """What a search for it would find it by."""
         document = document_of(self.article, self.enriched, self.publisher)
-        text = strip_markdown(document.text[:MAX_TEXT_CHARS])
+        text = strip_markdown(document.text[:_MAX_TEXT_CHARS])
         return searchable_of(replace(document, text=text))
 
     @cached_property
@@ -244,9 +244,7 @@ def _find_hits(
     once.
     """
     articles = rows.read(RawArticle, article_id=article_ids, outcome=["ok"])
-    enriched: dict[str, EnrichedArticle] = {}
-    for row in rows.read(EnrichedArticle, article_id=article_ids, outcome=["ok"]):
-        enriched[row.article_id] = row
+    enriched = _enriched(rows, article_ids)
     originals = {article.duplicate_of for article in articles if article.duplicate_of}
     stored = rows.read(QueryHit, article_id={*article_ids, *originals})
     known = {(hit.query, hit.article_id) for hit in stored}
@@ -264,17 +262,26 @@ def _find_hits(
             if of_original in known:
                 continue
             known.add((query.name, key))
-            hit = QueryHit(
-                query=query.name,
-                article_id=key,
-                desk=article.desk,
-                agency=article.agency,
-                day=article.day,
-                found_at=now,
-                due_at=due_at(query, now),
-            )
-            hits.append(hit)
+            hits.append(_new_hit(query, article, now))
     return hits
+
+
+def _enriched(rows: Reader, article_ids: Collection[str]) -> dict[str, EnrichedArticle]:
+    """Return the enrichments of these articles, by article_id."""
+    found = rows.read(EnrichedArticle, article_id=article_ids, outcome=["ok"])
+    return {row.article_id: row for row in found}
+
+
+def _new_hit(query: SavedQuery, article: RawArticle, now: datetime) -> QueryHit:
+    return QueryHit(
+        query=query.name,
+        article_id=article.article_id,
+        desk=article.desk,
+        agency=article.agency,
+        day=article.day,
+        found_at=now,
+        due_at=due_at(query, now),
+    )
 
 
 def due_at(query: SavedQuery, now: datetime) -> datetime:
@@ -321,19 +328,14 @@ def change_hits(
     `names` are those of agencies by their keys.
     """
     wanting = [query for query in queries if query.changes]
-    ids = {one for change in changes for one in change.article_ids}
-    if not wanting:
-        return []
-    if not ids:
+    ids = set[str]()
+    for change in changes:
+        ids.update(change.article_ids)
+    if not wanting or not ids:
         return []
     articles = {row.article_id: row for row in rows.read(RawArticle, article_id=ids)}
     known = {(hit.query, hit.event) for hit in rows.read(ChangeHit, article_id=ids)}
-    matching = _matching(_matchables(rows, articles, names), wanting, now)
-    new = set[tuple[str, str]]()
-    for hit in rows.read(QueryHit, article_id=articles.keys()):
-        matching[hit.article_id].add(hit.query)
-        if hit.told_at is None:
-            new.add((hit.query, hit.article_id))
+    matching, new = _matching(rows, articles, names, wanting, now)
     hits: list[ChangeHit] = []
     for change, query in product(changes, wanting):
         if (query.name, change.key) in known:
@@ -347,30 +349,31 @@ def change_hits(
 
 
 def _matching(
-    articles: Iterable[Matchable], queries: Sequence[SavedQuery], now: datetime
-) -> dict[str, set[str]]:
-    """Return the names of the queries that each article matches, by article_id."""
+    rows: Reader,
+    articles: Mapping[str, RawArticle],
+    names: Mapping[str, str],
+    queries: Sequence[SavedQuery],
+    now: datetime,
+) -> tuple[dict[str, set[str]], set[tuple[str, str]]]:
+    """Return the names of the queries that each article matches or matched, by
+    article_id, and the hits that are still to be reported, as query and article_id.
+    """
     matcher = Matcher(queries)
+    enriched = _enriched(rows, articles.keys())
     matching: dict[str, set[str]] = defaultdict(set)
-    for found in articles:
-        names = {query.name for query in matcher.matching(found, now.date())}
-        matching[found.article.article_id] |= names
-    return matching
-
-
-def _matchables(
-    rows: Reader, articles: Mapping[str, RawArticle], names: Mapping[str, str]
-) -> list[Matchable]:
-    """Return those of the articles that have a text."""
-    found = rows.read(EnrichedArticle, article_id=articles.keys(), outcome=["ok"])
-    enriched = {row.article_id: row for row in found}
-    result: list[Matchable] = []
     for key, article in articles.items():
-        if article.outcome == "ok":
-            result.append(
-                Matchable(article, enriched.get(key), names.get(article.agency, ""))
-            )
-    return result
+        if article.outcome != "ok":
+            continue
+        publisher = names.get(article.agency, "")
+        found = Matchable(article, enriched.get(key), publisher)
+        for query in matcher.matching(found, now.date()):
+            matching[key].add(query.name)
+    new: set[tuple[str, str]] = set()
+    for hit in rows.read(QueryHit, article_id=articles.keys()):
+        matching[hit.article_id].add(hit.query)
+        if hit.told_at is None:
+            new.add((hit.query, hit.article_id))
+    return matching, new
 
 
 def _wants(query: SavedQuery, change: ToldChange) -> bool:

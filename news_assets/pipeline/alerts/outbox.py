@@ -35,12 +35,12 @@ from news_assets.retry_table import MESSAGE
 from news_assets.text.dates import zone_info
 
 # of a message: with cut titles it stays below Telegram's 4,096 characters
-MAX_ARTICLES = 10
+_MAX_ARTICLES = 10
 _MAX_TITLE_CHARS = 120
 _MAX_URL_CHARS = 250  # longer addresses are not in the text; the payload has them
 
 
-Hit = TypeVar("Hit", QueryHit, ChangeHit)
+_Hit = TypeVar("_Hit", QueryHit, ChangeHit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Publisher:
 
 
 Publishers = Mapping[tuple[str, str], Publisher]  # by desk and agency
-NO_PUBLISHERS: Publishers = {}
+_NO_PUBLISHERS: Publishers = {}
 
 
 def publishers_of(desks: Iterable[Desk]) -> Publishers:
@@ -66,7 +66,7 @@ def publishers_of(desks: Iterable[Desk]) -> Publishers:
 
 
 def tell_hits(
-    rows: Rows, alerts: Alerts, now: datetime, publishers: Publishers = NO_PUBLISHERS
+    rows: Rows, alerts: Alerts, now: datetime, publishers: Publishers = _NO_PUBLISHERS
 ) -> list[Message]:
     """Store and return the messages of all hits that are due, and note the hits as
     reported.
@@ -92,7 +92,7 @@ def tell_hits(
     return messages
 
 
-def _due(hits: Iterable[Hit], now: datetime) -> list[Hit]:
+def _due(hits: Iterable[_Hit], now: datetime) -> list[_Hit]:
     return [hit for hit in hits if hit.due_at <= now]
 
 
@@ -138,13 +138,7 @@ def _facts_of(
     articles = rows.read(RawArticle, article_id=ids, outcome=["ok"])
     if withdrawn:
         articles += rows.read(RawArticle, article_id=withdrawn, outcome=[WITHDRAWN])
-    meeting_ids: set[str] = set()
-    for one in articles:
-        if one.meeting_id:
-            meeting_ids.add(one.meeting_id)
-    meetings: dict[str, StoredMeeting] = {}
-    for meeting in rows.read(StoredMeeting, meeting_id=meeting_ids):
-        meetings[meeting.meeting_id] = meeting
+    meetings = _meetings_of(rows, articles)
     facts: dict[str, dict[str, Any]] = {}
     for article in articles:
         publisher = publishers.get((article.desk, article.agency))
@@ -156,6 +150,18 @@ def _facts_of(
             of_article["meeting"] = _meeting(meetings[article.meeting_id], zone)
         facts[article.article_id] = of_article
     return facts
+
+
+def _meetings_of(
+    rows: Rows, articles: Iterable[RawArticle]
+) -> dict[str, StoredMeeting]:
+    """Return the meetings of these articles, by meeting_id; news have none."""
+    meeting_ids: set[str] = set()
+    for article in articles:
+        if article.meeting_id:
+            meeting_ids.add(article.meeting_id)
+    found = rows.read(StoredMeeting, meeting_id=meeting_ids)
+    return {meeting.meeting_id: meeting for meeting in found}
 
 
 def _meeting(meeting: StoredMeeting, zone: str) -> dict[str, str]:
@@ -192,13 +198,12 @@ def _messages(
     query: SavedQuery, kind: str, articles: Sequence[dict[str, Any]], now: datetime
 ) -> list[Message]:
     messages: list[Message] = []
-    for start in range(0, len(articles), MAX_ARTICLES):
-        some = articles[start : start + MAX_ARTICLES]
-        title = query.title or query.name
+    for start in range(0, len(articles), _MAX_ARTICLES):
+        some = articles[start : start + _MAX_ARTICLES]
         payload = {
             "type": kind,
             "query": query.name,
-            "title": title,
+            "title": query.title or query.name,
             "articles": some,
         }
         subject = subject_of(payload)
@@ -314,18 +319,13 @@ def tell_conditions(
     rows.upsert(begun)
     if ended:
         rows.delete(Condition, name=[row.name for row in ended])
-    messages = messages_to(
-        operators.to,
-        OPERATORS,
-        _subject(begun, ended),
-        _text(begun, ended),
-        {
-            "type": "conditions",
-            "begun": {row.name: row.text for row in begun},
-            "ended": [row.name for row in ended],
-        },
-        now,
-    )
+    payload = {
+        "type": "conditions",
+        "begun": {row.name: row.text for row in begun},
+        "ended": [row.name for row in ended],
+    }
+    subject, text = _subject(begun, ended), _text(begun, ended)
+    messages = messages_to(operators.to, OPERATORS, subject, text, payload, now)
     rows.upsert(messages)
     return messages
 
@@ -337,11 +337,11 @@ def _subject(begun: Sequence[Condition], ended: Sequence[Condition]) -> str:
 
 
 def _text(begun: Sequence[Condition], ended: Sequence[Condition]) -> str:
-    by_name = sorted(begun, key=lambda row: row.name)
-    lines = [f"{row.name}: {row.text}" for row in by_name]
-    lines += [
-        f"over: {row.name} (since {row.since:%Y-%m-%d %H:%M} UTC)" for row in ended
-    ]
+    lines: list[str] = []
+    for row in sorted(begun, key=lambda row: row.name):
+        lines.append(f"{row.name}: {row.text}")
+    for row in ended:
+        lines.append(f"over: {row.name} (since {row.since:%Y-%m-%d %H:%M} UTC)")
     shown = [one[:170] for one in lines[:_MAX_LINES]]
     if len(lines) > _MAX_LINES:
         shown.append(
@@ -403,9 +403,9 @@ def _reserve_next(
             continue
         if next_try_at > now:
             continue
-        if channel in without or (
-            SUBSCRIPTION in without and channel.startswith(SUBSCRIPTION)
-        ):
+        if channel in without:
+            continue
+        if SUBSCRIPTION in without and channel.startswith(SUBSCRIPTION):
             continue
         due.append((created_at, message_id))
     if not due:

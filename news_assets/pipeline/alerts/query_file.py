@@ -211,7 +211,7 @@ class Alerts(_Spec):
     @model_validator(mode="after")
     def _texts(self) -> Self:
         for query in self.queries:
-            if mistake := mistake_of(query):
+            if mistake := _mistake_of(query):
                 raise ValueError(mistake)
         return self
 
@@ -234,7 +234,7 @@ class Alerts(_Spec):
         return self
 
 
-def mistake_of(query: SavedQuery) -> str:
+def _mistake_of(query: SavedQuery) -> str:
     """Return what is wrong in the text of a query; empty if nothing is."""
     try:
         parse_operators(query.query)
@@ -328,7 +328,7 @@ def problem_of(query: SavedQuery, rules: Alerts) -> str:
             f"the file of NEWS_QUERIES has a query `{query.name}` too; save this one under another"
             " name"
         )
-    if mistake := mistake_of(query):
+    if mistake := _mistake_of(query):
         return f"{mistake}; delete it and save it again"
     if missing := [to for to in query.to if to not in rules.channels]:
         names = ", ".join(f"`{name}`" for name in missing)
@@ -359,6 +359,6 @@ def with_stored(rules: Alerts, rows: Reader) -> tuple[Alerts, dict[str, str]]:
             continue
         if query.name in names:
             continue
-        if not mistake_of(query):
+        if not _mistake_of(query):
             queries.append(query.model_copy(update={"to": channels}))
     return rules.model_copy(update={"queries": tuple(queries)}), problems

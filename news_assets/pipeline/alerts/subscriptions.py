@@ -135,7 +135,7 @@ def query_json_of(query: SavedQuery) -> str:
     return query.model_dump_json(exclude={"name", "to", "since"}, exclude_defaults=True)
 
 
-def subscribed_queries(rows: Reader) -> list[SavedQuery]:
+def _subscribed_queries(rows: Reader) -> list[SavedQuery]:
     """Return the queries of the confirmed subscriptions that can be read."""
     found: list[SavedQuery] = []
     for row in rows.read(Subscription):
@@ -153,5 +153,5 @@ def subscribed_queries(rows: Reader) -> list[SavedQuery]:
 
 def with_subscriptions(rules: Alerts, rows: Reader) -> Alerts:
     """Return the rules with the queries of the confirmed subscriptions."""
-    queries: Sequence[SavedQuery] = (*rules.queries, *subscribed_queries(rows))
+    queries: Sequence[SavedQuery] = (*rules.queries, *_subscribed_queries(rows))
     return rules.model_copy(update={"queries": tuple(queries)})

@@ -188,21 +188,29 @@ def _preceded(rows: Rows, marked: Sequence[RawArticle]) -> list[RawArticle]:
     copies = [row for row in marked if row.duplicate_of not in known]
     if not copies:
         return []
-    # by original, the place of the copy that is before all others
-    first: dict[str, tuple[int, datetime]] = {}
-    for row in sorted(copies, key=_precedence):
-        first.setdefault(row.duplicate_of or "", _precedence(row)[:2])
     days = _days_around(chain.from_iterable(map(_centres, copies)))
-    preceded: set[str] = set()
-    for original in _known(rows, first, days):
-        if first[original.article_id] < _precedence(original)[:2]:
-            preceded.add(original.article_id)
+    preceded = _preceded_ids(rows, copies, days)
     if not preceded:
         return []
     found = rows.read(RawArticle, article_id=preceded, day=days)
     days |= _days_around(row.day for row in found)
     others = rows.read(RawArticle, duplicate_of=preceded, day=days)
     return found + [row for row in others if row.article_id not in known]
+
+
+def _preceded_ids(
+    rows: Rows, copies: Iterable[RawArticle], days: Collection[date]
+) -> set[str]:
+    """Return the ids of the stored originals that one of their new copies precedes."""
+    # by original, the place of the copy that is before all others
+    first: dict[str, tuple[int, datetime]] = {}
+    for row in sorted(copies, key=_precedence):
+        first.setdefault(row.duplicate_of or "", _precedence(row)[:2])
+    preceded: set[str] = set()
+    for original in _known(rows, first, days):
+        if first[original.article_id] < _precedence(original)[:2]:
+            preceded.add(original.article_id)
+    return preceded
 
 
 def _store(rows: Rows, articles: Sequence[RawArticle]) -> None:
@@ -225,15 +233,13 @@ def marked_articles(lake: Reader, articles: Sequence[RawArticle]) -> list[RawArt
     They are compared with each other and with the stored articles of WINDOW days before
     and after; the present rows of the articles themselves are ignored.
     """
-    ids = {row.article_id for row in articles}
-    by_centre = _by_centre(articles)
-    stored_near: dict[date, list[KnownArticle]] = {}
-    for day, of_day in by_centre.items():
-        candidates = _candidates(lake, day, of_day)
-        stored_near[day] = [one for one in candidates if ids.isdisjoint(_ids_in(one))]
+    stored_near = _stored_near(lake, articles)
     marked: dict[str, RawArticle] = {}
     for days, of_days in groupby(sorted(articles, key=_precedence), key=_centres):
-        known = [_as_known(row) for row in marked.values() if _is_near(row, days)]
+        known: list[KnownArticle] = []
+        for row in marked.values():
+            if _is_near(row, days):
+                known.append(_as_known(row))
         for day in days:
             known += stored_near[day]
         for row in mark_duplicates(list(of_days), known):
@@ -241,12 +247,23 @@ def marked_articles(lake: Reader, articles: Sequence[RawArticle]) -> list[RawArt
     return [_with_mark(row, _stored_mark(marked[row.article_id])) for row in articles]
 
 
-def _by_centre(articles: Iterable[RawArticle]) -> dict[date, list[RawArticle]]:
+def _stored_near(
+    lake: Reader, articles: Iterable[RawArticle]
+) -> dict[date, list[KnownArticle]]:
+    """Return the stored candidates by the days that these articles are compared around,
+    without the articles themselves.
+    """
     by_centre: dict[date, list[RawArticle]] = defaultdict(list)
+    ids: set[str] = set()
     for row in articles:
+        ids.add(row.article_id)
         for day in _centres(row):
             by_centre[day].append(row)
-    return by_centre
+    stored_near: dict[date, list[KnownArticle]] = {}
+    for day, of_day in by_centre.items():
+        candidates = _candidates(lake, day, of_day)
+        stored_near[day] = [one for one in candidates if ids.isdisjoint(_ids_in(one))]
+    return stored_near
 
 
 def _as_known(row: RawArticle) -> KnownArticle:
@@ -276,9 +293,8 @@ def _days_around(days: Iterable[date]) -> set[date]:
     """Return these days, and those of WINDOW before and after each."""
     around: set[date] = set()
     for day in days:
-        around |= {
-            day + timedelta(days=n) for n in range(-WINDOW.days, WINDOW.days + 1)
-        }
+        for n in range(-WINDOW.days, WINDOW.days + 1):
+            around.add(day + timedelta(days=n))
     return around
 
 
@@ -306,9 +322,12 @@ def _candidates(
     of_keys = lake.frame(CopyKey, None, ("article_id",), day=days, copy_key=likely)
     ids = set(of_keys["article_id"])
     known = _known(lake, ids, days)
-    missing = {one.duplicate_of for one in known if one.duplicate_of} - ids
-    if missing:
-        known += _known(lake, missing, days)
+    originals: set[str] = set()
+    for one in known:
+        if one.duplicate_of:
+            originals.add(one.duplicate_of)
+    if not originals <= ids:
+        known += _known(lake, originals - ids, days)
     return known
 
 
@@ -355,9 +374,9 @@ def mark_duplicates(
         known, key=lambda one: (one.duplicate_of is not None, _precedence(one))
     )
     for article in originals_first:
-        root = _root(article.article_id, duplicate_of)
         if article.article_id in in_batch:
             continue
+        root = _root(article.article_id, duplicate_of)
         if root in duplicate_of:
             index.add(article, root)
     marks: dict[str, _Mark] = {}

@@ -109,33 +109,44 @@ def fetch_batch(
         ids = {entry.article_id for entry in entries}
         rows = reader.read(RawArticle, article_id=ids)
     stored = {article.article_id: article for article in rows}
-    civic = _civic_sources(desk)
-    items: list[FeedEntry] = []
-    due: list[FeedEntry] = []
-    for entry in due_entries(entries, stored, clock(), refetch=refetch):
-        (items if entry.source_id in civic else due).append(entry)
+    due = due_entries(entries, stored, clock(), refetch=refetch)
+    items, pages = _items_and_pages(due, desk)
     languages = {agency.key: agency.language for agency in desk.agencies}
     written = compose_articles(stage, lake, items, languages, clock, sandbox)
-    if desk.caps.pages:
-        due = sorted(due, key=lambda entry: entry.day, reverse=True)[: desk.caps.pages]
-    validators = {} if refetch else _stored_validators(lake, due, stored)
+    validators = {} if refetch else _stored_validators(lake, pages, stored)
 
     def store(batch: Sequence[FetchedEntry]) -> list[RawArticle]:
         now = clock()
         return lake.transact(lambda rows: store_articles(rows, stage, desk, batch, now))
 
-    fetched = fetch_entries(due, desk, fetcher, sandbox, validators=validators)
+    fetched = fetch_entries(pages, desk, fetcher, sandbox, validators=validators)
     for batch in in_batches(fetched):
         written += len(store_apart(batch, store, _unstored))
     return written
 
 
-def _civic_sources(desk: Desk) -> set[str]:
-    """Return the ids of the sources whose entries are agenda items."""
+def _items_and_pages(
+    due: Iterable[FeedEntry], desk: Desk
+) -> tuple[list[FeedEntry], list[FeedEntry]]:
+    """Return the entries that are agenda items, and those whose pages are fetched: of
+    these the newest, as many as the desk fetches in a run.
+    """
     civic: set[str] = set()
     for agency in desk.agencies:
-        civic |= {source.source_id for source in agency.sources if source.is_civic}
-    return civic
+        for source in agency.sources:
+            if source.is_civic:
+                civic.add(source.source_id)
+    items: list[FeedEntry] = []
+    pages: list[FeedEntry] = []
+    for entry in due:
+        if entry.source_id in civic:
+            items.append(entry)
+        else:
+            pages.append(entry)
+    if desk.caps.pages:
+        pages.sort(key=lambda entry: entry.day, reverse=True)
+        pages = pages[: desk.caps.pages]
+    return items, pages
 
 
 def _unstored(one: FetchedEntry, reason: str) -> FetchedEntry:
@@ -185,13 +196,7 @@ def _stored_validators(
     hashes: dict[str, str | None] = {}
     for entry in due:
         article = stored.get(entry.article_id)
-        if article is None:
-            continue
-        if not _is_of_its_page(article):
-            continue
-        if entry.day != article.day:
-            continue
-        if not has_news(entry, article):
+        if article is not None and _stays_if_unchanged(article, entry):
             hashes[entry.article_id] = article.page_hash
     if not hashes:
         return {}
@@ -204,6 +209,15 @@ def _stored_validators(
         if etag or last_modified:
             validators[article_id] = Validators(etag, last_modified)
     return validators
+
+
+def _stays_if_unchanged(article: RawArticle, entry: FeedEntry) -> bool:
+    """Whether an article of this entry stays as it is if its page is unchanged."""
+    if not _is_of_its_page(article):
+        return False
+    if entry.day != article.day:
+        return False
+    return not has_news(entry, article)
 
 
 def _is_of_its_page(article: RawArticle) -> bool:
@@ -238,18 +252,7 @@ def fetch_entries(
     by_url: dict[str, list[FeedEntry]] = {}
     for entry in entries:
         by_url.setdefault(entry.url, []).append(entry)
-    access: dict[str, Access] = {}
-    for agency in desk.agencies:
-        access |= {source.source_id: source.access for source in agency.sources}
-    requests: list[PageRequest] = []
-    for url, of_url in by_url.items():
-        request = PageRequest(
-            url,
-            validators=_common(of_url, validators or {}),
-            retries_connection=True,
-            access=access.get(of_url[0].source_id, Access()),
-        )
-        requests.append(request)
+    requests = _requests(by_url, desk, validators or {})
     for request, result in fetcher.fetch_all(requests):
         for entry in by_url[request.url]:
             if isinstance(result, Page) and result.is_unchanged:
@@ -259,6 +262,28 @@ def fetch_entries(
             read = _read(entry, result, agency, sandbox, readers, desk.caps.text_chars)
             page = _stored_page(entry, result) if isinstance(result, Page) else None
             yield FetchedEntry(entry, result, read, page)
+
+
+def _requests(
+    by_url: Mapping[str, Sequence[FeedEntry]],
+    desk: Desk,
+    validators: Mapping[str, Validators],
+) -> list[PageRequest]:
+    """Return a request for each URL of these entries."""
+    access: dict[str, Access] = {}
+    for agency in desk.agencies:
+        for source in agency.sources:
+            access[source.source_id] = source.access
+    requests: list[PageRequest] = []
+    for url, of_url in by_url.items():
+        request = PageRequest(
+            url,
+            validators=_common(of_url, validators),
+            retries_connection=True,
+            access=access.get(of_url[0].source_id, Access()),
+        )
+        requests.append(request)
+    return requests
 
 
 def _common(
@@ -294,21 +319,13 @@ def _read(
         page = with_document(page, sandbox, agency.language, readers)
     elif not has_full_text(entry.content_html):
         return ReadEntry()
-    call = (
-        page,
-        entry.content_html,
-        agency.timezone,
-        agency.language,
-        readers,
-        max_chars,
-    )
+    of_agency = agency.timezone, agency.language
+    call = (page, entry.content_html, *of_agency, readers, max_chars)
     [read] = sandbox.run(read_entry, [call])
     if isinstance(read, NewsAssetsError):
-        read = (
-            ReadEntry()
-            if page is None
-            else ReadEntry(unread(page, "failed", str(read)))
-        )
+        if page is None:
+            return ReadEntry()
+        read = ReadEntry(unread(page, "failed", str(read)))
     extracted = read.extracted
     if extracted is not None and extracted.outcome != "ok":
         _logger.debug("%s: page refused: %s", entry.article_id, extracted.reason)
@@ -380,16 +397,18 @@ def store_articles(
         previous = stored.get(one.entry.article_id)
         if _is_withdrawn(previous):
             continue
-        if one.page is not None and not _is_stored(one.page, previous):
+        if one.page is not None and _is_new(one.page, previous):
             pages.append(one.page)
         row = _row_of(one, previous, owners, now)
-        if row is not None:
-            (removed if is_confirmed(one.result, row) else made).append(row)
+        if row is None:
+            continue
+        if is_confirmed(one.result, row):
+            removed.append(row)
+        else:
+            made.append(row)
     articles = store_marked(rows, made, stored)
-    if pages:
-        rows.upsert(pages)
-    if revisions := revisions_of(stored, articles, now):
-        rows.upsert(revisions)
+    rows.upsert(pages)
+    rows.upsert(revisions_of(stored, articles, now))
     record_article_outcomes(rows, stage, articles)
     for article in removed:
         articles += withdraw_removed(rows, article, now)
@@ -414,7 +433,8 @@ def _row_of(
     return with_pause_stated(replace(row, page_hash=page_hash))
 
 
-def _is_stored(page: StoredPage, previous: RawArticle | None) -> bool:
+def _is_new(page: StoredPage, previous: RawArticle | None) -> bool:
+    """Whether a page differs from the one that is stored."""
     if previous is None:
-        return False
-    return (previous.page_hash, previous.day) == (page.page_hash, page.day)
+        return True
+    return (previous.page_hash, previous.day) != (page.page_hash, page.day)

@@ -52,18 +52,22 @@ class Owners:
     def __init__(self, agencies: Iterable[tuple[_AgencyId, Agency]]) -> None:
         self._by_site: dict[str, list[_Claim]] = defaultdict(list)
         for key, agency in agencies:
-            urls = {source.url for source in agency.sources}
-            urls |= {f"https://{host}/" for host in agency.hosts}
-            for url in urls:
+            urls = [source.url for source in agency.sources]
+            for host in agency.hosts:
+                urls.append(f"https://{host}/")
+            for url in dict.fromkeys(urls):
                 claim = _Claim(key, _host(url), _segments(url))
                 self._by_site[_site(url)].append(claim)
 
     @classmethod
     def of(cls, desk: Desk) -> "Owners":
         """Return the owners among a desk's agencies and those of the desks beside it."""
-        own = (((desk.key, agency.key), agency) for agency in desk.agencies)
-        others = (((key, agency.key), agency) for key, agency in desk.neighbours)
-        return cls((*own, *others))
+        agencies: list[tuple[_AgencyId, Agency]] = []
+        for agency in desk.agencies:
+            agencies.append(((desk.key, agency.key), agency))
+        for desk_key, agency in desk.neighbours:
+            agencies.append(((desk_key, agency.key), agency))
+        return cls(agencies)
 
     def owner(self, desk: str, agency: str, *urls: str) -> AddressOwner:
         """Return to whom these addresses of one article belong, from the side of an
@@ -101,9 +105,17 @@ def _of_nearest_host(claims: list[_Claim], host: str) -> list[_Claim]:
     """Return the claims on this host, else on the longest name that it is below, else
     all.
     """
-    above = [claim for claim in claims if f".{host}".endswith(f".{claim.host}")]
-    longest = max((len(claim.host) for claim in above), default=0)
-    return [claim for claim in above if len(claim.host) == longest] or claims
+    nearest: list[_Claim] = []
+    longest = 0
+    for claim in claims:
+        if not f".{host}".endswith(f".{claim.host}"):
+            continue
+        if len(claim.host) > longest:
+            nearest = []
+            longest = len(claim.host)
+        if len(claim.host) == longest:
+            nearest.append(claim)
+    return nearest or claims
 
 
 def _of_path(claims: list[_Claim], segments: tuple[str, ...]) -> list[_Claim]:
@@ -159,5 +171,9 @@ def _segments(url: str) -> tuple[str, ...]:
         path = urlsplit(url).path
     except ValueError:
         return ()
-    parts = (part.partition(".")[0].lower() for part in path.split("/"))
-    return tuple(part for part in parts if part and part not in _OF_FEEDS)
+    segments: list[str] = []
+    for part in path.split("/"):
+        segment = part.partition(".")[0].lower()
+        if segment and segment not in _OF_FEEDS:
+            segments.append(segment)
+    return tuple(segments)

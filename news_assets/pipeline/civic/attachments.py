@@ -315,11 +315,11 @@ def _rows_of_answer(
     if isinstance(answer, FetchError):
         return [_unfetched(one, answer, work.clock()) for one in found]
     if answer.is_unchanged:
-        known: list[StoredDocument] = []
+        unchanged: list[StoredDocument] = []
         for one in found:
             if one.before:
-                known.append(one.before)
-        return [replace(row, fetched_at=answer.fetched_at) for row in known]
+                unchanged.append(replace(one.before, fetched_at=answer.fetched_at))
+        return unchanged
     languages = {agency.key: agency.language for agency in work.desk.agencies}
     language = languages[found[0].item.agency]
     return rows_of_page(

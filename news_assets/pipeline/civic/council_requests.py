@@ -71,7 +71,7 @@ Purposes = list[tuple[Request, Purpose]]  # requests, and what each is for
 # --- when the agenda of a meeting is requested ----------------------------------------
 
 
-class ListedMeeting(NamedTuple):
+class _ListedMeeting(NamedTuple):
     """A listed meeting, its stored row if it has one, and its hash as it is listed now."""
 
     meeting: Meeting
@@ -103,7 +103,7 @@ class Needs:
     is_pass: bool
     is_forced: bool
 
-    def items(self, one: ListedMeeting) -> bool:
+    def items(self, one: _ListedMeeting) -> bool:
         """Whether the items of a meeting are requested."""
         meeting = one.meeting
         if meeting.items:
@@ -116,7 +116,7 @@ class Needs:
             return True
         return self.is_soon(meeting.starts_at)
 
-    def is_changed(self, one: ListedMeeting) -> bool:
+    def is_changed(self, one: _ListedMeeting) -> bool:
         """Whether a meeting is new or listed otherwise than before, or its items are
         old.
         """
@@ -130,7 +130,7 @@ class Needs:
             return False
         return self.now - one.items_asked_at >= _ITEMS_EVERY
 
-    def document(self, one: ListedMeeting) -> bool:
+    def document(self, one: _ListedMeeting) -> bool:
         """Whether the document of an agenda may say more than is known. It may be
         replaced at its address.
         """
@@ -151,7 +151,7 @@ class Needs:
         """Whether a meeting is in the next days."""
         return timedelta(0) <= starts_at - self.now <= _SOON
 
-    def order(self, one: ListedMeeting) -> tuple[datetime, timedelta]:
+    def order(self, one: _ListedMeeting) -> tuple[datetime, timedelta]:
         """Return where a meeting stands in the order: the nearest day first.
 
         In a forced pass those are first whose items are the oldest, so that the next
@@ -277,10 +277,10 @@ class CouncilRequests:
             return []
         self.has_requested_items = True
         found = self.found
-        meetings: list[ListedMeeting] = []
+        meetings: list[_ListedMeeting] = []
         for meeting in found.match_listed():
             key = listed_key(meeting)
-            one = ListedMeeting(
+            one = _ListedMeeting(
                 meeting, found.known.get(key), found.listed_hash(meeting)
             )
             meetings.append(one)
@@ -292,7 +292,7 @@ class CouncilRequests:
             return []
         return self._of_agendas(meetings)
 
-    def _of_agendas(self, meetings: Iterable[ListedMeeting]) -> Purposes:
+    def _of_agendas(self, meetings: Iterable[_ListedMeeting]) -> Purposes:
         """Return the requests for the items of meetings, of the nearest days first."""
         found = self.found
         assert found.vendor.items is not None

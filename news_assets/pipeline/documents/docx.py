@@ -119,9 +119,9 @@ def _levels(document: "Document") -> dict[tuple[str, int], _Level]:
         root = document.part.numbering_part.element
     except (KeyError, NotImplementedError):  # the document has no lists
         return {}
-    abstract: dict[Any, Any] = {}
-    for one in root.iter(f"{_W}abstractNum"):
-        abstract[one.get(f"{_W}abstractNumId")] = one
+    abstract = {
+        one.get(f"{_W}abstractNumId"): one for one in root.iter(f"{_W}abstractNum")
+    }
     levels: dict[tuple[str, int], _Level] = {}
     for number in root.iter(f"{_W}num"):
         key = number.get(f"{_W}numId") or ""

@@ -58,6 +58,7 @@ class LocalEnricher:
         detected = language_of(f"{title}\n{plain}" if title else plain, language)
         primary = (detected or "").partition("-")[0] or None
         counted = words(plain)
+        sentence_count = sum(len(sentences(part)) for part in paragraphs(text))
         theme = self._table(primary).find(title, plain)
         names, names_json = located(names_of(title, text, primary), text)
         return Enrichment(
@@ -70,9 +71,7 @@ class LocalEnricher:
             language=detected,
             word_count=len(counted),
             reading_minutes=max(1, round(len(counted) / _READING_WPM)),
-            readability=readability(
-                counted, sum(len(sentences(part)) for part in paragraphs(text)), primary
-            ),
+            readability=readability(counted, sentence_count, primary),
             entities=names,
             entities_json=names_json if names else None,
         )
@@ -134,7 +133,9 @@ def summary(title: str, text: str, language: str | None) -> str | None:
     in_title = _stems(title, language, stop)
     usable: list[int] = []
     for n, sentence in enumerate(found):
-        if len(usable) < _CANDIDATES and _is_usable(sentence, stems[n], in_title):
+        if len(usable) == _CANDIDATES:
+            break
+        if _is_usable(sentence, stems[n], in_title):
             usable.append(n)
     if not usable:
         return _beginning(text, in_title, language, stop)
@@ -171,7 +172,11 @@ def _cut_beginning(line: str) -> str:
 
 
 def _stems(text: str, language: str | None, stop: frozenset[str]) -> frozenset[str]:
-    return frozenset(stem(word, language) for word in words(text) if word not in stop)
+    stems: set[str] = set()
+    for word in words(text):
+        if word not in stop:
+            stems.add(stem(word, language))
+    return frozenset(stems)
 
 
 def _is_usable(sentence: str, stems: frozenset[str], in_title: frozenset[str]) -> bool:
@@ -220,15 +225,16 @@ def _second(
         return []
     fitting: list[int] = []
     for n in usable:
-        is_short = length + len(found[n].split()) <= _MAX_SUMMARY_WORDS
-        shared = len(stems[n] & stems[first])
         if n == first:
             continue
-        if not is_short:
+        if length + len(found[n].split()) > _MAX_SUMMARY_WORDS:
             continue
+        shared = len(stems[n] & stems[first])
         if shared < 0.6 * len(stems[n]):
             fitting.append(n)
-    return [max(fitting, key=lambda n: scores[n])] if fitting else []
+    if not fitting:
+        return []
+    return [max(fitting, key=lambda n: scores[n])]
 
 
 MAX_KEYWORDS = 8
@@ -356,11 +362,13 @@ def _candidates(
             is_name = all(token.is_capital or token.is_link for token in run)
             if len(run) > 2 and not is_name:
                 continue
-            stems = tuple(
-                stem(token.word, language) for token in run if not token.is_link
-            )
+            stems: list[str] = []
+            for token in run:
+                if not token.is_link:
+                    stems.append(stem(token.word, language))
+            form = text[first.start : run[-1].end]
             is_certain = len(run) > 1 or not _begins_sentence(text, first.start)
-            yield stems, text[first.start : run[-1].end], place, is_name and is_certain
+            yield tuple(stems), form, place, is_name and is_certain
 
 
 def _runs(tokens: Sequence[_Token], place: int) -> Iterator[Sequence[_Token]]:
@@ -372,10 +380,10 @@ def _runs(tokens: Sequence[_Token], place: int) -> Iterator[Sequence[_Token]]:
         token = tokens[end]
         if end > place and not token.is_joined:
             return
-        if end > place and not (token.is_significant or token.is_link):
-            return
         if token.is_significant:
             yield tokens[place : end + 1]
+        elif not token.is_link:
+            return
 
 
 def _tokens(text: str, language: str | None) -> list[_Token]:
@@ -383,21 +391,17 @@ def _tokens(text: str, language: str | None) -> list[_Token]:
     found: list[_Token] = []
     last = 0
     for word, start, end in word_spans(text):
-        is_significant = (
-            len(word) >= _MIN_CHARS and word not in excluded and word.isalpha()
+        is_word = len(word) >= _MIN_CHARS and word.isalpha()
+        token = _Token(
+            word,
+            start,
+            end,
+            is_significant=is_word and word not in excluded,
+            is_link=word in _LINKS,
+            is_capital=text[start].isupper(),
+            is_joined=start - last == 1 and text[last] in " \u00a0-",
         )
-        is_joined = start - last == 1 and text[last] in " \u00a0-"
-        found.append(
-            _Token(
-                word,
-                start,
-                end,
-                is_significant,
-                word in _LINKS,
-                text[start].isupper(),
-                is_joined,
-            )
-        )
+        found.append(token)
         last = end
     return found
 

@@ -160,9 +160,9 @@ def _finding(
 ) -> _Finding | None:
     """Return what is wrong with the last answers of a source; None if nothing is."""
     if state.last_outcome not in ANSWERS:
-        return (
-            _failure(source, state, polls) if _is_lasting(state, polls, now) else None
-        )
+        if not _is_lasting(state, polls, now):
+            return None
+        return _failure(source, state, polls)
     since = None if polls is None else _empty_since(state, polls)
     if since is not None and now - since >= _EMPTY_LISTING_AFTER:
         reason = "the listing has no entries"
@@ -180,17 +180,14 @@ def _is_overdue(state: SourceState, now: datetime) -> bool:
 
 
 def _failure(source: Source, state: SourceState, polls: PollHistory | None) -> _Finding:
-    what = state.last_outcome if state.last_outcome in ("gone", "blocked") else "fails"
-    since = polls.failing_since if polls else None
-    count = polls.failed_count if polls else 1
-    return _Finding(
-        source,
-        what,
-        since or state.last_polled_at,
-        state.last_reason,
-        max(count, 1),
-        state,
-    )
+    what = "fails"
+    if state.last_outcome in ("gone", "blocked"):
+        what = state.last_outcome
+    since, count = state.last_polled_at, 1
+    if polls is not None:
+        since = polls.failing_since or since
+        count = max(polls.failed_count, 1)
+    return _Finding(source, what, since, state.last_reason, count, state)
 
 
 def _is_lasting(state: SourceState, polls: PollHistory | None, now: datetime) -> bool:
@@ -387,10 +384,8 @@ class _Desk:
         self, one: _Observed, sign: float, expected: Floats, published: Floats
     ) -> None:
         own_expected, own_published = self._own[one.agency]
-        days = slice(
-            one.habit.first - self._first,
-            one.habit.first - self._first + len(own_expected),
-        )
+        start = one.habit.first - self._first
+        days = slice(start, start + len(own_expected))
         expected[days] += sign * own_expected
         published[days] += sign * own_published
 
@@ -401,11 +396,8 @@ class _Desk:
         expected, published = self._expected.copy(), self._published.copy()
         self._add(one, -1.0, expected, published)
         days = slice(one.habit.first - self._first, one.today - self._first + 1)
-        return np.clip(
-            (published[days] + _ACTIVITY_PRIOR) / (expected[days] + _ACTIVITY_PRIOR),
-            _MIN_ACTIVITY,
-            1.0,
-        )
+        share = (published + _ACTIVITY_PRIOR) / (expected + _ACTIVITY_PRIOR)
+        return np.clip(share[days], _MIN_ACTIVITY, 1.0)
 
 
 def _expected_and_published(one: _Observed) -> tuple[Floats, Floats]:
@@ -459,11 +451,8 @@ def _silences(habit: Habit, expected: Floats) -> list[_Silence]:
     found: list[_Silence] = []
     for start, end, one in zip(starts, ends, missed, strict=True):
         if end > start:
-            found.append(
-                _Silence(
-                    habit.first + int(start), habit.first + int(end) - 1, float(one)
-                )
-            )
+            first, last = habit.first + int(start), habit.first + int(end) - 1
+            found.append(_Silence(first, last, float(one)))
     return found
 
 
@@ -476,15 +465,13 @@ def _usual_silence(past: Sequence[_Silence], today: int) -> float:
     """
     first, last = today - 364 - _SEASON_DAYS, today - 364 + _SEASON_DAYS
     recent: list[float] = []
+    longest = 0.0
     for one in past:
         if one.last > today - _RECENT_DAYS:
             recent.append(one.missed)
-    season: list[float] = []
-    for one in past:
         if one.first <= last and one.last >= first:
-            season.append(one.missed)
+            longest = max(longest, one.missed)
     second = sorted(recent)[-2] if len(recent) > 1 else 0.0
-    longest = max(season, default=0.0)
     return max(_RECENT_FACTOR * second, _SEASON_FACTOR * longest)
 
 

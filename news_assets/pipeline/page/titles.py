@@ -22,50 +22,50 @@ from news_assets.pipeline.page.stated import MetaTags, Node, contents, texts_of
 from news_assets.text.html import plain_text
 from news_assets.text.words import fold
 
-MAX_CHARS = 400  # of a text that may be a title
-MIN_WORDS = 3  # shorter titles are often names of sites and sections
+_MAX_CHARS = 400  # of a text that may be a title
+_MIN_WORDS = 3  # shorter titles are often names of sites and sections
 # of an h1's words in another form of the title; newsrooms word the two differently
-AGREES = 0.3
+_AGREES = 0.3
 _LONG_WORD_CHARS = 4  # shorter ones are in all texts of a language
 
-SEPARATOR = re.compile(r" (?:[|–—•·»≈-]|::) ")
+_SEPARATOR = re.compile(r" (?:[|–—•·»≈-]|::) ")
 _SEPARATORS = " |–—•·»≈:-"
-SLUG_BREAK = re.compile(r"[\W_]+")
+_SLUG_BREAK = re.compile(r"[\W_]+")
 _WORD = re.compile(r"\w+")
 
 Words = frozenset[str]
 
 
-def words_in(title: str) -> tuple[str, ...]:
+def _words_in(title: str) -> tuple[str, ...]:
     """Return the words of a title in lower case, in order."""
-    return words_in_text(plain_text(title)[:MAX_CHARS])
+    return _words_in_text(plain_text(title)[:_MAX_CHARS])
 
 
-def words_in_text(text: str) -> tuple[str, ...]:
+def _words_in_text(text: str) -> tuple[str, ...]:
     """Return the words of plain text of any length in lower case, in order."""
     return tuple(_WORD.findall(text.lower()))
 
 
-def words_of(title: str) -> Words:
+def _words_of(title: str) -> Words:
     """Return the different words of a title."""
-    return frozenset(words_in(title))
+    return frozenset(_words_in(title))
 
 
-def long_words(text: str) -> Words:
+def _long_words(text: str) -> Words:
     """Return the different words of a title that are not in all texts of a language,
     without accents.
     """
     return frozenset(
-        word for word in words_in(fold(text)) if len(word) >= _LONG_WORD_CHARS
+        word for word in _words_in(fold(text)) if len(word) >= _LONG_WORD_CHARS
     )
 
 
-def agree(heading: Words, other: Words, share: float = AGREES) -> bool:
+def _agree(heading: Words, other: Words, share: float = _AGREES) -> bool:
     """Whether a share of the words of a heading are in another form of the title."""
     return len(heading & other) >= share * len(heading) > 0
 
 
-def agreement_of(heading: Words, other: Words) -> float:
+def _agreement_of(heading: Words, other: Words) -> float:
     """Return the share of words in common; a site's name shares few with a title that
     ends in it.
     """
@@ -74,7 +74,7 @@ def agreement_of(heading: Words, other: Words) -> float:
 
 def _place_of(name: str) -> str:
     """Return a name as letters and digits alone, as the parts of an address have it."""
-    folded = fold(plain_text(name)[:MAX_CHARS]).lower()
+    folded = fold(plain_text(name)[:_MAX_CHARS]).lower()
     return "".join(_WORD.findall(folded)).replace("_", "")
 
 
@@ -94,7 +94,7 @@ _TITLE = (
     "sailthru.title",
     "title",
 )
-SITE = ("og:site_name", "application-name")
+_SITE = ("og:site_name", "application-name")
 
 
 @dataclass(frozen=True)
@@ -125,9 +125,9 @@ class TitledPage:
         names with the words of the address.
         """
         found: set[str] = set()
-        for name in (*contents(self.meta, *SITE), *_home_texts(self.tree)):
+        for name in (*contents(self.meta, *_SITE), *_home_texts(self.tree)):
             place = _place_of(name)
-            is_title = agree(long_words(name), path, _NAMED)
+            is_title = _agree(_long_words(name), path, _NAMED)
             if len(place) >= _MIN_PLACE_CHARS and not is_title:
                 found.add(place)
         return found
@@ -137,14 +137,14 @@ class TitledPage:
         """The names of the site: stated ones, the texts of links to a home page, and a
         `<title>` unlike all others.
         """
-        path = long_words(SLUG_BREAK.sub(" ", unquote(urlsplit(self.url).path)))
+        path = _long_words(_SLUG_BREAK.sub(" ", unquote(urlsplit(self.url).path)))
         found = self._named(path)
         stated = [text for text in self.stated if not _is_in(text, found)]
         if not stated:
             return frozenset(found)
-        known = path.union(*map(long_words, stated))
-        for part in SEPARATOR.split(plain_text(self.head)[:MAX_CHARS]):
-            own = long_words(part)
+        known = path.union(*map(_long_words, stated))
+        for part in _SEPARATOR.split(plain_text(self.head)[:_MAX_CHARS]):
+            own = _long_words(part)
             if not own:
                 continue
             if known.isdisjoint(own):
@@ -157,11 +157,11 @@ class TitledPage:
         """
         if _is_in(text, self.sites):
             return True
-        parts = SEPARATOR.split(plain_text(text)[:MAX_CHARS])
+        parts = _SEPARATOR.split(plain_text(text)[:_MAX_CHARS])
         others = [part for part in parts if not _is_in(part, self.sites)]
         if len(others) == len(parts):
             return False
-        return len(" ".join(others).split()) < MIN_WORDS
+        return len(" ".join(others).split()) < _MIN_WORDS
 
 
 def _home_texts(tree: HtmlElement) -> list[str]:
@@ -187,14 +187,14 @@ def _is_in(text: str, sites: Collection[str]) -> bool:
 # --- names at the end of a title ------------------------------------------------------
 
 
-def without_site(title: str, meta: MetaTags) -> str:
+def _without_site(title: str, meta: MetaTags) -> str:
     """Cut the site's name off the end: the known one, else the last of several parts."""
     text = plain_text(title)
-    parts = SEPARATOR.split(text)
+    parts = _SEPARATOR.split(text)
     if len(parts) < 2:
         return text
     last = parts[-1]
-    sites = {plain_text(name).lower() for name in contents(meta, *SITE)}
+    sites = {plain_text(name).lower() for name in contents(meta, *_SITE)}
     if sites and last.lower() not in sites:
         return text
     if len(parts[0].split()) <= 2:  # too short for a title
@@ -202,7 +202,7 @@ def without_site(title: str, meta: MetaTags) -> str:
     return text[: text.rindex(last)].rstrip(_SEPARATORS)
 
 
-def without_places(titles: list[str], places: Collection[str]) -> list[str]:
+def _without_places(titles: list[str], places: Collection[str]) -> list[str]:
     """Return the titles without names of the site and its sections at the end, if words
     remain, then as they were.
     """
@@ -211,18 +211,18 @@ def without_places(titles: list[str], places: Collection[str]) -> list[str]:
 
 
 def _without_place(title: str, places: Collection[str]) -> str:
-    *others, last = SEPARATOR.split(title)
+    *others, last = _SEPARATOR.split(title)
     if not others:
         return title
     if _place_of(last) not in places:
         return title
     shorter = title[: title.rindex(last)].rstrip(_SEPARATORS)
-    if len(words_in(shorter)) < MIN_WORDS:
+    if len(_words_in(shorter)) < _MIN_WORDS:
         return title
     return _without_place(shorter, places)
 
 
-def places_of(
+def _places_of(
     url: str, sites: Iterable[str], sections: Iterable[str]
 ) -> frozenset[str]:
     """Return the names of the site, also without their last words, and of its sections,
@@ -286,14 +286,14 @@ class _Heading:
     @property
     def rank(self) -> tuple[bool, bool, float]:
         """Its place among others, smallest first."""
-        return self.agreement < AGREES, self.level > 1, -self.agreement
+        return self.agreement < _AGREES, self.level > 1, -self.agreement
 
 
 def _headings_of(page: TitledPage, stated: Sequence[str]) -> list[_Heading]:
     """Return the headings that may be the title: outside menus and links to other
     pages, without the site's name.
     """
-    whole = {words for words in map(words_in, stated) if len(words) >= MIN_WORDS}
+    whole = {words for words in map(_words_in, stated) if len(words) >= _MIN_WORDS}
     found: list[_Heading] = []
     for element in islice(page.tree.iter("h1", "h2", "h3", "h4"), _MAX_HEADINGS):
         text = _DATE_BEFORE.sub("", _text_of(element, whole))
@@ -313,7 +313,7 @@ def _text_of(heading: HtmlElement, stated: Collection[tuple[str, ...]]) -> str:
     parts = list(filter(str.strip, heading.itertext()))
     if len(parts) > 1:
         for part in parts:
-            if words_in(part) in stated:
+            if _words_in(part) in stated:
                 return part
     return " ".join(" ".join(parts).split())
 
@@ -387,7 +387,7 @@ def _may_be_headline(line: str) -> bool:
         return False
     if _NO_HEADLINE.search(line):
         return False
-    return len(words_in(line)) >= _MIN_UNSTATED_WORDS
+    return len(_words_in(line)) >= _MIN_UNSTATED_WORDS
 
 
 def _joined(url: str, href: str) -> str:
@@ -406,9 +406,9 @@ _SURE = 0.8  # from here on a lower heading precedes an h1
 
 def titles_of(page: TitledPage, sections: Iterable[str]) -> list[str]:
     """Return the forms of the title, best first; names of the site are last."""
-    texts = [plain_text(text)[:MAX_CHARS] for text in _texts(page)]
-    places = places_of(page.url, contents(page.meta, *SITE), sections)
-    titles = without_places(list(filter(None, texts)), places)
+    texts = [plain_text(text)[:_MAX_CHARS] for text in _texts(page)]
+    places = _places_of(page.url, contents(page.meta, *_SITE), sections)
+    titles = _without_places(list(filter(None, texts)), places)
     return sorted(titles, key=page.is_site)
 
 
@@ -417,7 +417,7 @@ def _texts(page: TitledPage) -> list[str]:
     confirms.
     """
     titles = [text for text in page.stated if not page.is_site(text)]
-    stated = [without_site(text, page.meta) for text in titles]
+    stated = [_without_site(text, page.meta) for text in titles]
     headings = _headings_of(page, stated)
     confirmed = [*_confirmed(page, headings), *stated]
     texts = list(confirmed)
@@ -425,18 +425,18 @@ def _texts(page: TitledPage) -> list[str]:
         texts.insert(0, page.listed)
     if not confirmed:
         texts += _unconfirmed(headings, page.tree) or _line_above(page)
-    return [*texts, without_site(page.head, page.meta), *page.stated]
+    return [*texts, _without_site(page.head, page.meta), *page.stated]
 
 
 def _confirmed(page: TitledPage, headings: Sequence[_Heading]) -> list[str]:
     """Return the headings that agree with another form of the title, best first."""
-    longest = max(SEPARATOR.split(plain_text(page.head)), key=len)
+    longest = max(_SEPARATOR.split(plain_text(page.head)), key=len)
     known = [
         text for text in (*page.stated, longest, page.head) if not page.is_site(text)
     ]
     slug = unquote(urlsplit(page.url).path).rstrip("/").rpartition("/")[2]
-    texts = [*known, page.listed or "", SLUG_BREAK.sub(" ", slug)]
-    others = list(filter(None, map(words_of, texts)))
+    texts = [*known, page.listed or "", _SLUG_BREAK.sub(" ", slug)]
+    others = list(filter(None, map(_words_of, texts)))
     agreeing = _agreeing(headings, others)
     if max((one.agreement for one in agreeing), default=0.0) < _SURE:
         agreeing += _agreeing(_titled_texts(page), others)
@@ -447,13 +447,13 @@ def _is_only_listed(listed: str, others: Iterable[str], tree: HtmlElement) -> bo
     """Whether the listed title is on the page, and has no word in common with the
     page's other titles.
     """
-    words = words_in(listed)
-    if len(words) < MIN_WORDS:
+    words = _words_in(listed)
+    if len(words) < _MIN_WORDS:
         return False
-    known = Words().union(*map(long_words, others))
-    if not known.isdisjoint(long_words(listed)):
+    known = Words().union(*map(_long_words, others))
+    if not known.isdisjoint(_long_words(listed)):
         return False
-    shown = words_in_text(" ".join(tree.itertext()))
+    shown = _words_in_text(" ".join(tree.itertext()))
     return f" {' '.join(words)} " in f" {' '.join(shown)} "
 
 
@@ -461,9 +461,9 @@ def _agreeing(headings: Sequence[_Heading], others: Sequence[Words]) -> list[_He
     """Return the headings that agree with other forms of the title, with how much."""
     found: list[_Heading] = []
     for heading in headings:
-        words = words_of(heading.text)
-        agreement = max(map(partial(agreement_of, words), others), default=0.0)
-        is_near = heading.level == 1 and any(map(partial(agree, words), others))
+        words = _words_of(heading.text)
+        agreement = max(map(partial(_agreement_of, words), others), default=0.0)
+        is_near = heading.level == 1 and any(map(partial(_agree, words), others))
         if is_near or agreement >= _SAME:
             found.append(replace(heading, agreement=agreement))
     return found
@@ -473,7 +473,7 @@ def _unconfirmed(headings: Sequence[_Heading], tree: HtmlElement) -> list[str]:
     """Return the highest of the headings above the first paragraph that are long enough
     for titles.
     """
-    near = [one for one in headings if len(words_in(one.text)) >= _MIN_UNSTATED_WORDS]
+    near = [one for one in headings if len(_words_in(one.text)) >= _MIN_UNSTATED_WORDS]
     paragraph = next(iter(_PARAGRAPHS(tree)), None)
     if paragraph is not None:
         above = set(paragraph.xpath("preceding::*"))

@@ -37,16 +37,15 @@ def record_article_outcomes(
     """
     failed: list[Failure] = []
     for article in articles:
-        if article.outcome in FAILED:
-            failed.append(
-                replace(
-                    failure_of(
-                        article, stage.name, article.entry_hash, article.fetched_at
-                    ),
-                    attempts=article.attempts,
-                    next_try_at=article.next_try_at,
-                )
-            )
+        if article.outcome not in FAILED:
+            continue
+        failure = failure_of(
+            article, stage.name, article.entry_hash, article.fetched_at
+        )
+        failure = replace(
+            failure, attempts=article.attempts, next_try_at=article.next_try_at
+        )
+        failed.append(failure)
     record_failures(rows, stage, failed, {article.article_id for article in articles})
 
 

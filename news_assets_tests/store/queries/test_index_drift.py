@@ -35,8 +35,8 @@ def test_a_run_of_the_index_fixes_documents_that_only_index_or_lake_has(
                 outcome="ok",
             )
         ],
-        {},
-        {},
+        (),
+        (),
         {},
     )
     room.index.upsert([extra, replace(extra, article_id="a-2", document_hash="other")])

@@ -316,9 +316,9 @@ def _has_number(value: float, known: _Words) -> bool:
         return True
     if value in known.values:
         return True
-    return value >= 100 and any(
-        one and abs(value - one) <= 0.02 * abs(one) for one in known.values
-    )
+    if value < 100:
+        return False
+    return any(one and abs(value - one) <= 0.02 * abs(one) for one in known.values)
 
 
 def _may_mean_number(number: _Number, article: _Words) -> bool:
@@ -364,10 +364,9 @@ def _names_of(run: list[int], tokens: list[str], folded: list[str]) -> Iterator[
     words = _long_words(folded[place] for place in run)
     initials = "".join(folded[place][0] for place in run)
     for place in run:
-        is_name = (
-            not _begins_sentence(place, tokens) and folded[place] not in _DATE_WORDS
-        )
-        if not is_name:
+        if _begins_sentence(place, tokens):
+            continue
+        if folded[place] in _DATE_WORDS:
             continue
         if len(tokens[place]) >= _NAME_CHARS:
             yield _Name(folded[place], tokens[place], words, initials)
@@ -413,12 +412,9 @@ def _has_word(word: str, known: Collection[str]) -> bool:
 
 
 def _is_content(word: str) -> bool:
-    return (
-        len(word) >= 4
-        and word.isalpha()
-        and word not in _COMMON_WORDS
-        and word not in _NEGATIONS
-    )
+    if len(word) < 4 or not word.isalpha():
+        return False
+    return word not in _COMMON_WORDS and word not in _NEGATIONS
 
 
 def _negated(folded: list[str], negations: frozenset[str]) -> list[str]:
@@ -484,10 +480,9 @@ def _direction(said: _Words, found: _Words) -> str:
     for pair in _COMPILED_DIRECTIONS:
         for one, opposite in (pair, pair[::-1]):
             stated = [word for word in said.folded if one.match(word)]
-            has_it = any(map(one.match, found.folded))
             if not stated:
                 continue
-            if has_it:
+            if any(map(one.match, found.folded)):
                 continue
             if any(map(opposite.match, found.folded)):
                 return f"{stated[0]}, against its evidence"
