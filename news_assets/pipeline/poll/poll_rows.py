@@ -34,7 +34,6 @@ from news_assets.ports.services import Rows
 from news_assets.records.articles import FeedEntry, Poll, SourceState
 from news_assets.records.content import without_content
 from news_assets.records.desks import Source
-from news_assets.records.meetings import PolledMeetings
 from news_assets.records.reading import Page
 from news_assets.retry_table import LONGEST_PAUSE_S
 from news_assets.text.urls import url_hash
@@ -61,7 +60,7 @@ def store_polls(
     rows.upsert(_next_states(rows, current))
     polls: list[Poll] = []
     for polled, changes in zip(batch, changed, strict=True):
-        polls.append(poll_row(polled, changes, polled.polled_at))
+        polls.append(poll_row(polled, changes))
     rows.append(polls)
     return polls
 
@@ -80,42 +79,34 @@ def _next_states(
     following: list[SourceState] = []
     for polled, changes in batch:
         key = polled.source.source_id
-        state = next_state(
-            polled.source,
-            states.get(key),
-            polled,
-            changes,
-            polled.polled_at,
-            recent[key],
-            rates.get(key),
-        )
-        following.append(_after_answer(state, polled.civic, polled.polled_at))
+        before = states.get(key)
+        state = next_state(before, polled, changes, recent[key], rates.get(key))
+        following.append(_with_signals(state, polled))
     return following
 
 
 def _rates(rows: Rows, polls: Sequence[Polled]) -> Mapping[str, PublishingRates]:
     """Return the rates of the sources whose interval is learnt, by source_id."""
     learning: set[Source] = set()
-    for one in polls:
-        if one.error is None and is_adaptive(one.source):
-            learning.add(one.source)
+    for polled in polls:
+        if polled.error is None and is_adaptive(polled.source):
+            learning.add(polled.source)
     if not learning:
         return {}
     return rates_of(rows, learning, max(one.polled_at for one in polls))
 
 
-def _after_answer(
-    state: SourceState, civic: PolledMeetings | None, now: datetime
-) -> SourceState:
+def _with_signals(state: SourceState, polled: Polled) -> SourceState:
     """Return the state of a civic source with what its change signal listed and the
     time of the last pass.
     """
+    civic = polled.civic
     if civic is None:
         return state
     if civic.signals is not None:
         state = replace(state, signals=civic.signals)
     if civic.is_pass:
-        state = replace(state, passed_at=now)
+        state = replace(state, passed_at=polled.polled_at)
     return state
 
 
@@ -123,11 +114,9 @@ def _after_answer(
 
 
 def next_state(
-    source: Source,
     state: SourceState | None,
     polled: Polled,
     changes: EntryChanges,
-    now: datetime,
     recent_count: int = 0,
     rates: PublishingRates | None = None,
 ) -> SourceState:
@@ -138,41 +127,38 @@ def next_state(
     entries were stored.
 
     Args:
-        source: The source.
         state: Its state so far; None before its first poll.
         polled: The poll.
         changes: What it changed among the entries.
-        now: The time of the answer.
         recent_count: Entries of the last CIVIC_WEEKS, for the pace `civic`.
         rates: For sources whose interval is learnt; without them it stays.
     """
-    if state is not None and state.url != source.url:
+    if state is not None and state.url != polled.source.url:
         state = None
     if polled.error is not None or polled.page is None:
-        return _failed_state(source, state, polled, now)
-    if state is None:
-        interval_s = first_interval(source)
-    else:
-        interval_s = _interval(source, state, changes, now, recent_count, rates)
-    return _answered_state(source, state, polled.page, polled, changes, now, interval_s)
+        return _failed_state(state, polled)
+    interval_s = first_interval(polled.source)
+    if state is not None:
+        interval_s = _interval(state, polled, changes, recent_count, rates)
+    return _answered_state(state, polled, polled.page, changes, interval_s)
 
 
-def _failed_state(
-    source: Source, state: SourceState | None, polled: Polled, now: datetime
-) -> SourceState:
-    error, before = polled.error, state or _new_state(source, now)
+def _failed_state(state: SourceState | None, polled: Polled) -> SourceState:
+    error, now = polled.error, polled.polled_at
+    before = state or _new_state(polled)
     points, retry_after_s = before.failure_points + _PARSE_WEIGHT, None
     if isinstance(error, FetchError):
         points = before.failure_points + error.weight
         retry_after_s = error.retry_after_s
     if isinstance(error, ClosedSourceError):
         retry_after_s = LONGEST_PAUSE_S
+    due_at = next_poll_after_failure(
+        before.interval_s, points, polled.outcome, now, retry_after_s=retry_after_s
+    )
     return replace(
         before,
         last_polled_at=now,
-        next_poll_at=next_poll_after_failure(
-            before.interval_s, points, polled.outcome, now, retry_after_s=retry_after_s
-        ),
+        next_poll_at=due_at,
         failure_points=points,
         last_outcome=polled.outcome,
         last_reason=polled.reason,
@@ -181,26 +167,17 @@ def _failed_state(
 
 
 def _answered_state(
-    source: Source,
     state: SourceState | None,
-    page: Page,
     polled: Polled,
+    page: Page,
     changes: EntryChanges,
-    now: datetime,
     interval_s: float,
 ) -> SourceState:
-    """Return the state after an answer.
-
-    Args:
-        source: The source.
-        state: Its state so far; None before its first poll.
-        page: The answer.
-        polled: The poll.
-        changes: What it changed among the entries.
-        now: The time of the answer.
-        interval_s: The interval to the next poll.
+    """Return the state after an answer, whose first page is `page`; `interval_s` is that
+    to the next poll.
     """
-    before = state or _new_state(source, now)
+    now = polled.polled_at
+    before = state or _new_state(polled)
     ttl_s, left_urls, is_whole = before.ttl_s, before.left_urls, True
     if polled.lists_meetings:
         is_whole = False  # councils are polled without validators
@@ -208,7 +185,7 @@ def _answered_state(
         ttl_s, left_urls = polled.listing.ttl_s, polled.listing.next_urls
         is_whole = polled.listing.is_whole
     due_at = next_poll_at(
-        source,
+        polled.source,
         interval_s,
         now,
         is_first=state is None,
@@ -254,13 +231,13 @@ def _with_validators(
 
 
 def _interval(
-    source: Source,
     state: SourceState,
+    polled: Polled,
     changes: EntryChanges,
-    now: datetime,
     recent_count: int,
     rates: PublishingRates | None,
 ) -> float:
+    source, now = polled.source, polled.polled_at
     if source.every_minutes is not None:
         return first_interval(source)
     if source.pace == "civic":
@@ -275,8 +252,9 @@ def _interval(
     return learnt_interval(source, rates, now)
 
 
-def _new_state(source: Source, now: datetime) -> SourceState:
+def _new_state(polled: Polled) -> SourceState:
     """Return the state of a source that was never polled, for `next_state` to change."""
+    source, now = polled.source, polled.polled_at
     return SourceState(
         source_id=source.source_id,
         desk=source.desk,
@@ -298,14 +276,14 @@ def _new_state(source: Source, now: datetime) -> SourceState:
 # --- poll rows ------------------------------------------------------------------------
 
 
-def poll_row(polled: Polled, changes: EntryChanges, now: datetime) -> Poll:
+def poll_row(polled: Polled, changes: EntryChanges) -> Poll:
     """Return the row of a poll."""
     source = polled.source
     return Poll(
         source_id=source.source_id,
         desk=source.desk,
         agency=source.agency,
-        polled_at=now,
+        polled_at=polled.polled_at,
         outcome=polled.outcome,
         reason=polled.reason,
         status=_status(polled),
@@ -338,7 +316,7 @@ def skipped_poll(source: Source, reason: str, now: datetime) -> Poll:
     """Return the row of a source that was not polled. It is not stored."""
     _logger.debug("%s is not polled: %s", source.source_id, reason)
     polled = Polled(source=source, polled_at=now, outcome="skipped", note=reason)
-    return poll_row(polled, EntryChanges(), now)
+    return poll_row(polled, EntryChanges())
 
 
 # --- entries --------------------------------------------------------------------------

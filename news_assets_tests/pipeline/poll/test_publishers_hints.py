@@ -58,7 +58,7 @@ def next_after(
             InlineSandbox(),
             lambda: NOW,
         )
-    return next_state(source, state, polled, EntryChanges(), NOW)
+    return next_state(state, polled, EntryChanges())
 
 
 QUIET = replace(STATE, interval_s=HALF_HOUR.total_seconds(), failure_points=0.0)
