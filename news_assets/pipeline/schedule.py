@@ -196,37 +196,30 @@ def forecast(
     `interval_s` is the current interval of a civic source, `ttl_s` the minimum that the
     source states.
     """
-    stated_s = (
-        first_interval(source)
-        if source.every_minutes or interval_s is None
-        else interval_s
-    )
     least_s = _clamped(ttl_s or 0.0)
-    hours = [
-        (
-            rate,
-            max(_even_interval(source, hour, rate), least_s)
-            if is_adaptive(source)
-            else stated_s,
-        )
-        for hour, rate in enumerate(rates.per_hour.tolist())
-    ]
-    requests = sum(86_400 / pause_s for _, pause_s in hours) / len(hours)
-    waited_s = sum(rate * pause_s / 2 for rate, pause_s in hours)
-    return Forecast(
-        rates.per_day, requests, waited_s / sum(rate for rate, _ in hours) / 60
-    )
+    stated_s = interval_s
+    if source.every_minutes or stated_s is None:
+        stated_s = first_interval(source)
+    requests = waited_s = 0.0
+    per_hour: list[float] = rates.per_hour.tolist()
+    for hour, rate in enumerate(per_hour):
+        pause_s = stated_s
+        if is_adaptive(source):
+            pause_s = max(_even_interval(source, hour, rate), least_s)
+        requests += 86_400 / pause_s
+        waited_s += rate * pause_s / 2
+    delay_minutes = waited_s / sum(per_hour) / 60
+    return Forecast(rates.per_day, requests / len(per_hour), delay_minutes)
 
 
 def _even_interval(source: Source, hour: int, rate: float) -> float:
     """Return the interval, in seconds, at the even rate of an hour of the week."""
     interval_s = _clamped(3600 * sqrt(2 * REQUEST_PRICE_MINUTES / 60 / rate))
-    is_bounded = source.max_minutes is not None and _is_working_hour(
-        hour // 24, hour % 24
-    )
-    return (
-        min(interval_s, (source.max_minutes or 0) * 60.0) if is_bounded else interval_s
-    )
+    if source.max_minutes is None:
+        return interval_s
+    if not _is_working_hour(hour // 24, hour % 24):
+        return interval_s
+    return min(interval_s, source.max_minutes * 60.0)
 
 
 def civic_interval(recent_count: int) -> float:
@@ -236,7 +229,11 @@ def civic_interval(recent_count: int) -> float:
     least one, or fewer.
     """
     per_week = recent_count / CIVIC_WEEKS
-    return _CIVIC_STEP_S * (1 if per_week >= 2 else 2 if per_week >= 1 else 14)
+    if per_week >= 2:
+        return _CIVIC_STEP_S
+    if per_week >= 1:
+        return 2 * _CIVIC_STEP_S
+    return 14 * _CIVIC_STEP_S
 
 
 def next_poll_at(
@@ -449,11 +446,13 @@ def sources_of_runs(
     for state in states:
         if (state.elapsed_ms or 0) >= SLOW_MS:
             slow.add(state.source_id)
-    free = [source for source in due if source.source_id not in busy]
-    return {
-        "quick": [source for source in free if source.source_id not in slow],
-        "slow": [source for source in free if source.source_id in slow],
-    }
+    shares: dict[Speed, list[Source]] = {"quick": [], "slow": []}
+    for source in due:
+        if source.source_id in busy:
+            continue
+        speed: Speed = "slow" if source.source_id in slow else "quick"
+        shares[speed].append(source)
+    return shares
 
 
 def most_overdue_first(

@@ -374,7 +374,8 @@ def stage_names(desk: Desk | None = None) -> tuple[str, ...]:
     """Return the names of the stages of a desk, upstream first; without a desk of those
     that all desks have.
     """
-    return tuple(stage.name for stage in (stages_of(desk) if desk else STAGES))
+    stages = STAGES if desk is None else stages_of(desk)
+    return tuple(stage.name for stage in stages)
 
 
 def fetching_stages(desk: Desk) -> tuple[str, ...]:

@@ -279,7 +279,9 @@ def _centres(row: RawArticle) -> tuple[date, ...]:
     own, and that of first sight.
     """
     seen_on = row.first_seen_at.astimezone(UTC).date()
-    return (row.day,) if seen_on - row.day <= WINDOW else (row.day, seen_on)
+    if seen_on - row.day <= WINDOW:
+        return (row.day,)
+    return row.day, seen_on
 
 
 def _is_near(row: RawArticle, days: Iterable[date]) -> bool:

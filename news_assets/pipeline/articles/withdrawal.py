@@ -137,8 +137,8 @@ def _delete_answers(rows: Rows, ids: Collection[str]) -> None:
     rows.delete(CachedEnrichment, input_hash=inputs)
     # perhaps of its earlier texts
     rows.delete(CachedEnrichment, article_id=[None], enricher=["local"])
-    if same_input := rows.read(ModelCall, input_hash=inputs):
-        rows.upsert(list(map(without_content, same_input)))
+    same_input = rows.read(ModelCall, input_hash=inputs)
+    rows.upsert([without_content(call) for call in same_input])
 
 
 def undo_withdrawal(

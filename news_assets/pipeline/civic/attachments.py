@@ -155,7 +155,9 @@ def _due(
 
 def _stored(lake: Lake, items: Iterable[StoredItem]) -> dict[str, StoredDocument]:
     """Return the documents of these items that have a row, by document_id."""
-    ids = set(chain.from_iterable(item.document_ids for item in items))
+    ids: set[str] = set()
+    for item in items:
+        ids.update(item.document_ids)
     if not ids:
         return {}
     return {row.document_id: row for row in lake.read(StoredDocument, document_id=ids)}

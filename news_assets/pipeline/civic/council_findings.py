@@ -6,7 +6,6 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
-from itertools import chain
 
 from news_assets.errors import (
     FetchError,
@@ -107,8 +106,11 @@ class CouncilFindings:
 
     def own_rows(self) -> list[StoredMeeting]:
         """Return the stored meetings of this source that are not cancelled."""
-        own = [row for row in self.stored if row.source_id == self.source.source_id]
-        return [row for row in own if row.status != "cancelled"]
+        own: list[StoredMeeting] = []
+        for row in self.stored:
+            if row.source_id == self.source.source_id and row.status != "cancelled":
+                own.append(row)
+        return own
 
     def listed(self) -> tuple[Meeting, ...]:
         """Return the meetings of the days requested; some clients ignore the days of a
@@ -118,7 +120,9 @@ class CouncilFindings:
         if self.vendor.days is None:
             last = date.max
         found = list(self.from_lake)
-        every = chain.from_iterable(listing.meetings for listing in self.listings)
+        every: list[Meeting] = []
+        for listing in self.listings:
+            every += listing.meetings
         for meeting in merged(every):
             if meeting.is_partial:
                 continue
@@ -171,9 +175,9 @@ class CouncilFindings:
             return None
         if not self.is_whole:
             return None
-        listed = {row.meeting_id for row in self.known.values()}
         coming = self._coming(days or self.days)
         coming_count = len(coming)
+        listed = {row.meeting_id for row in self.known.values()}
         missing_count = len(coming - listed)
         if not missing_count:
             return None
@@ -257,8 +261,11 @@ class CouncilFindings:
 
 
 def _joined(rosters: Sequence[Roster]) -> Roster:
-    return Roster(
-        bodies=tuple(chain.from_iterable(one.bodies for one in rosters)),
-        persons=tuple(chain.from_iterable(one.persons for one in rosters)),
-        offices=tuple(chain.from_iterable(one.offices for one in rosters)),
-    )
+    joined = Roster()
+    for one in rosters:
+        joined = Roster(
+            bodies=joined.bodies + one.bodies,
+            persons=joined.persons + one.persons,
+            offices=joined.offices + one.offices,
+        )
+    return joined

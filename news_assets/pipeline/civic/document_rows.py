@@ -14,7 +14,6 @@ import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from itertools import chain
 from typing import Final
 from urllib.parse import urldefrag
 
@@ -390,7 +389,10 @@ def _only_withdrawn(rows: Reader, items: Iterable[StoredItem]) -> set[str]:
 
 
 def _ids(items: Iterable[StoredItem]) -> set[str]:
-    return set(chain.from_iterable(item.document_ids for item in items))
+    ids: set[str] = set()
+    for item in items:
+        ids.update(item.document_ids)
+    return ids
 
 
 def _meetings_of_agendas(

@@ -144,7 +144,8 @@ def name_of(meeting: StoredMeeting) -> str:
 
 
 def _local(at: datetime, meeting: StoredMeeting, zones: Zones) -> datetime:
-    return at.astimezone(zone_info(zones.get((meeting.desk, meeting.agency), "UTC")))
+    zone = zones.get((meeting.desk, meeting.agency), "UTC")
+    return at.astimezone(zone_info(zone))
 
 
 # --- Open Civic Data ------------------------------------------------------------------

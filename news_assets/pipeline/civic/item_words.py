@@ -102,7 +102,10 @@ def _names_business(title: str, match: re.Match[str]) -> bool:
 
 def _is_lead(text: str) -> bool:
     """Whether nothing but a number and words of a motion stand before a phrase."""
-    return all(len(word) == 1 or word in _LEAD for word in _WORD.findall(text.lower()))
+    for word in _WORD.findall(text.lower()):
+        if len(word) > 1 and word not in _LEAD:
+            return False
+    return True
 
 
 def _plain(text: str) -> str:
@@ -158,7 +161,9 @@ def topics_of_item(title: str, text: str = "") -> tuple[str, ...]:
     ranked = sorted(evidence, key=lambda code: -evidence[code])
     least = max(_MIN_EVIDENCE, _MIN_SHARE * evidence[ranked[0]])
     topics = [code for code in ranked[:_MAX_TOPICS] if evidence[code] >= least]
-    return tuple(topics) if topics else (OTHER,)
+    if not topics:
+        return (OTHER,)
+    return tuple(topics)
 
 
 def topics_of_meeting(items: Sequence[Sequence[str]]) -> tuple[tuple[str, int], ...]:

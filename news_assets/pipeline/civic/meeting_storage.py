@@ -181,7 +181,8 @@ def _others(rows: Rows, poll: PollToStore) -> list[StoredMeeting]:
 
 
 def _days_between(first: date, last: date) -> list[date]:
-    return [first + timedelta(days=after) for after in range((last - first).days + 1)]
+    count = (last - first).days + 1
+    return [first + timedelta(days=n) for n in range(count)]
 
 
 def _is_only_seen(row: _Row, before: _Row) -> bool:

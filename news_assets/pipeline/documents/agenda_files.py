@@ -112,8 +112,10 @@ def _lines(pdf: "PdfDocument", page: int) -> list[str]:
     an address.
     """
     written = str(pdf[page].get_textpage().get_text_range()).replace(_HYPHEN, "-\n")
-    text = clean_text(written)
-    return [*(" ".join(line.split()) for line in text.splitlines()), ""]
+    lines: list[str] = []
+    for line in clean_text(written).splitlines():
+        lines.append(" ".join(line.split()))
+    return [*lines, ""]
 
 
 def _bookmarked(pdf: "PdfDocument") -> list[tuple[AgendaItem, int]]:
@@ -170,7 +172,8 @@ def _bookmarks(pdf: "PdfDocument") -> list[_Bookmark]:
 
 def _first_page(marked: Sequence[tuple[AgendaItem, int]]) -> int:
     """Return how many pages stand before the first item's own, at least one."""
-    return max(1, min((page for _, page in marked), default=_AGENDA_PAGES + 1) - 1)
+    first = min((page for _, page in marked), default=_AGENDA_PAGES + 1)
+    return max(1, first - 1)
 
 
 # --- numbered lines -------------------------------------------------------------------

@@ -267,7 +267,8 @@ def _flat(shapes: Iterable[Any]) -> Iterator[Any]:
 
 
 def _paragraph(paragraph: Any) -> str:
-    return " ".join(marked((run.text, _mark(run)) for run in paragraph.runs).split())
+    pieces = [(run.text, _mark(run)) for run in paragraph.runs]
+    return " ".join(marked(pieces).split())
 
 
 def _mark(run: Any) -> Mark:

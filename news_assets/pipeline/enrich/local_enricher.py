@@ -452,5 +452,8 @@ def syllable_count(word: str, language: str | None) -> int:
     if (language or "").partition("-")[0] == "pt":
         nuclei = _PORTUGUESE_NUCLEUS.finditer(word)
         return max(1, sum(not _GLIDE.match(word, one.start()) for one in nuclei))
-    count = len(_ENGLISH_NUCLEUS.findall(word)) + len(_SOUNDED_PAIR.findall(word))
-    return max(1, count - bool(_SILENT_E.search(word)))
+    count = len(_ENGLISH_NUCLEUS.findall(word))
+    count += len(_SOUNDED_PAIR.findall(word))
+    if _SILENT_E.search(word):
+        count -= 1
+    return max(1, count)

@@ -51,18 +51,18 @@ class DeskCounts:
     @property
     def stages(self) -> tuple[int, ...]:
         """The counts of `_stage_columns`."""
-        return (
-            self.entries,
-            self.articles,
-            *(self.derived.get(name, 0) for name in _stage_columns()[2:]),
-        )
+        counts = [self.entries, self.articles]
+        for stage in stages.derived_stages():
+            counts.append(self.derived.get(stage.done, 0))
+        return tuple(counts)
 
 
 def _stage_columns() -> tuple[str, ...]:
     """Return what is counted along the stages: entries, articles, and one column for
     each derived stage.
     """
-    return ("entries", "articles", *(stage.done for stage in stages.derived_stages()))
+    derived = [stage.done for stage in stages.derived_stages()]
+    return ("entries", "articles", *derived)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,10 +139,8 @@ class Report:
     @property
     def history_days(self) -> tuple[date, ...]:
         """The days of `history`, oldest first; the last is the day of the report."""
-        found: list[date] = []
-        for n in reversed(range(HISTORY_DAYS)):
-            found.append(self.day - timedelta(days=n))
-        return tuple(found)
+        first = self.day - timedelta(days=HISTORY_DAYS - 1)
+        return tuple(first + timedelta(days=n) for n in range(HISTORY_DAYS))
 
 
 def build_report(
@@ -233,18 +231,25 @@ def _model_figures(spending: Sequence[Spending]) -> tuple[tuple[str, int, str], 
 
 
 def _by_hour(counts: DayCounts, desk: str) -> tuple[int, ...]:
-    found = {hour: n for key, hour, n in counts.hours if key == desk}
-    return tuple(found.get(hour, 0) for hour in range(24))
+    by_hour = [0] * 24
+    for key, hour, count in counts.hours:
+        if key == desk:
+            by_hour[hour] = count
+    return tuple(by_hour)
 
 
 def _history(counts: DayCounts) -> dict[str, tuple[int, ...]]:
-    days = [counts.day - timedelta(days=n) for n in reversed(range(HISTORY_DAYS))]
-    found = {(day, outcome): n for day, outcome, n in counts.history}
-    others = {outcome for _, outcome, _ in counts.history} - set(_OUTCOMES)
-    history: dict[str, tuple[int, ...]] = {}
-    for name in (*_OUTCOMES, *sorted(others)):
-        history[name] = tuple(found.get((day, name), 0) for day in days)
-    return history
+    """Return the articles of each outcome by day, oldest first."""
+    names = [*_OUTCOMES]
+    for _, outcome, _ in sorted(counts.history, key=lambda row: row[1]):
+        if outcome not in names:
+            names.append(outcome)
+    history = {name: [0] * HISTORY_DAYS for name in names}
+    for day, outcome, count in counts.history:
+        age = (counts.day - day).days
+        if 0 <= age < HISTORY_DAYS:
+            history[outcome][HISTORY_DAYS - 1 - age] = count
+    return {name: tuple(by_day) for name, by_day in history.items()}
 
 
 def shown_themes(
@@ -253,15 +258,20 @@ def shown_themes(
     """Return the themes with most articles, then the sums of the other themes and of
     articles without one, if any.
     """
-    named: list[tuple[str, int]] = []
-    for label, n in themes:
-        if label is not None:
-            named.append((label, n))
-    rest = [
-        (_OTHER_THEMES, sum(n for _, n in named[_SHOWN_THEMES:])),
-        (_NO_THEME, sum(n for label, n in themes if label is None)),
-    ]
-    return (*named[:_SHOWN_THEMES], *(row for row in rest if row[1]))
+    shown: list[tuple[str, int]] = []
+    others, without = 0, 0
+    for label, count in themes:
+        if label is None:
+            without += count
+        elif len(shown) < _SHOWN_THEMES:
+            shown.append((label, count))
+        else:
+            others += count
+    if others:
+        shown.append((_OTHER_THEMES, others))
+    if without:
+        shown.append((_NO_THEME, without))
+    return tuple(shown)
 
 
 def _tables(

@@ -181,7 +181,9 @@ def priority_of(day: date, today: date, attempt: int = 1) -> int:
     """Return the priority of a day's work: 150 for today, one less for each day before
     or after, 20 less a retry.
     """
-    return max(0, _PRIORITY - abs((day - today).days)) - _PRIORITY_STEP * (attempt - 1)
+    distance = abs((day - today).days)
+    of_day = max(0, _PRIORITY - distance)
+    return of_day - _PRIORITY_STEP * (attempt - 1)
 
 
 def retries_of(desk: Desk) -> RetryRule:
@@ -399,4 +401,5 @@ def last_runs_from_json(rows: Iterable[Sequence[object]]) -> dict[AgencyDay, Las
 
 
 def _digest(value: object) -> str:
-    return hashlib.sha256(json.dumps(value, default=str).encode()).hexdigest()[:16]
+    written = json.dumps(value, default=str)
+    return hashlib.sha256(written.encode()).hexdigest()[:16]

@@ -290,8 +290,15 @@ _MAX_TIMES = 10  # elements of a page that are looked at for its time
 
 def rule_on(rules: Sequence[PageRule], day: date) -> PageRule | None:
     """Return the newest rule that holds for articles of a day."""
-    holding = [rule for rule in rules if rule.since is None or rule.since <= day]
-    return max(holding, key=lambda rule: rule.since or date.min, default=None)
+    newest = None
+    begun = date.min
+    for rule in rules:
+        since = rule.since or date.min
+        if since > day:
+            continue
+        if newest is None or since > begun:
+            newest, begun = rule, since
+    return newest
 
 
 def _drop_removed(tree: HtmlElement, rule: PageRule) -> None:

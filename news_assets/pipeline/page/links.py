@@ -53,7 +53,11 @@ def base_url(tree: HtmlElement, url: str) -> str:
 
 def first_url(base: str, texts: Iterable[str]) -> str | None:
     """Return the first http(s) URL, made absolute."""
-    return next(filter(None, (web_url(text, base) for text in texts)), None)
+    for text in texts:
+        url = web_url(text, base)
+        if url:
+            return url
+    return None
 
 
 def canonical_url_of(

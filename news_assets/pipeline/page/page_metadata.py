@@ -233,7 +233,10 @@ def authors_of(tree: HtmlElement, article: Node, meta: MetaTags) -> tuple[str, .
     for texts in (texts_of(article.get("author"), "name"), contents(meta, *_STATED)):
         if names := _names(texts):
             return names
-    return next(filter(None, map(_names_in, _bylines(tree))), ())
+    for byline in _bylines(tree):
+        if names := _names_in(byline):
+            return names
+    return ()
 
 
 def _names(texts: Iterable[str]) -> tuple[str, ...]:

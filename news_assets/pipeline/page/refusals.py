@@ -349,14 +349,19 @@ def _is_dated_article(metadata: PageMetadata, url: str) -> bool:
 
 def _count(is_of_kind: Callable[[str], re.Match[str] | None], texts: list[str]) -> int:
     """Return how many of these texts are of this kind."""
-    return sum(map(bool, map(is_of_kind, texts)))
+    count = 0
+    for text in texts:
+        if is_of_kind(text):
+            count += 1
+    return count
 
 
 def _words_in(segment: str) -> int:
     """Return the words in a segment of a path; an article's slug may precede its
     number.
     """
-    return len(list(filter(None, _BETWEEN_WORDS.split(_EXTENSION.sub("", segment)))))
+    words = _BETWEEN_WORDS.split(_EXTENSION.sub("", segment))
+    return len(list(filter(None, words)))
 
 
 def signs_of_index(facts: PageFacts, signs: Signs = SIGNS) -> list[str]:

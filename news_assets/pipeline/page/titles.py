@@ -55,9 +55,8 @@ def _long_words(text: str) -> Words:
     """Return the different words of a title that are not in all texts of a language,
     without accents.
     """
-    return frozenset(
-        word for word in _words_in(fold(text)) if len(word) >= _LONG_WORD_CHARS
-    )
+    words = _words_in(fold(text))
+    return frozenset(word for word in words if len(word) >= _LONG_WORD_CHARS)
 
 
 def _agree(heading: Words, other: Words, share: float = _AGREES) -> bool:
@@ -431,9 +430,10 @@ def _texts(page: TitledPage) -> list[str]:
 def _confirmed(page: TitledPage, headings: Sequence[_Heading]) -> list[str]:
     """Return the headings that agree with another form of the title, best first."""
     longest = max(_SEPARATOR.split(plain_text(page.head)), key=len)
-    known = [
-        text for text in (*page.stated, longest, page.head) if not page.is_site(text)
-    ]
+    known: list[str] = []
+    for text in (*page.stated, longest, page.head):
+        if not page.is_site(text):
+            known.append(text)
     slug = unquote(urlsplit(page.url).path).rstrip("/").rpartition("/")[2]
     texts = [*known, page.listed or "", _SLUG_BREAK.sub(" ", slug)]
     others = list(filter(None, map(_words_of, texts)))

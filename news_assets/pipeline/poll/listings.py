@@ -161,10 +161,10 @@ def _day_urls(
     day_url = adapter_of(source).day_url
     if day_url is None:
         return ()
-    return dict.fromkeys(
-        day_url(source, last - timedelta(days=n))
-        for n in range((last - first).days + 1)
-    )
+    urls: dict[str, None] = {}
+    for n in range((last - first).days + 1):
+        urls[day_url(source, last - timedelta(days=n))] = None
+    return urls
 
 
 def _validators_of(state: SourceState) -> Validators:

@@ -293,7 +293,8 @@ def _unstored(polled: Polled, reason: str) -> Polled:
 def _known_hashes(lake: Lake) -> KnownHashes:
     def known(source: Source, hashes: Sequence[str]) -> Collection[str]:
         where = {"desk": [source.desk], "agency": [source.agency], "url_hash": hashes}
-        return set(lake.frame(FeedEntry, None, ("url_hash",), **where)["url_hash"])
+        found = lake.frame(FeedEntry, None, ("url_hash",), **where)
+        return set(found["url_hash"])
 
     return known
 

@@ -208,7 +208,9 @@ def _as_stored(row: RawArticle) -> RawArticle:
 def _stored_value(value: Any) -> Any:
     if isinstance(value, str):
         return storable(value)
-    return tuple(map(storable, value)) if isinstance(value, tuple) else value
+    if isinstance(value, tuple):
+        return tuple(map(storable, value))
+    return value
 
 
 def _compared(article: RawArticle, row: RawArticle) -> Replayed:
@@ -261,18 +263,15 @@ def store_replayed(
     for one in batch:
         if one.row:
             ids.append(one.article.article_id)
-    stored = (
-        {
-            article.article_id: article
-            for article in rows.read(RawArticle, article_id=ids)
-        }
-        if ids
-        else {}
-    )
+    found = rows.read(RawArticle, article_id=ids) if ids else []
+    stored = {article.article_id: article for article in found}
     checked = [_unless_newer(one, stored) for one in batch]
-    articles = store_marked(rows, [one.row for one in checked if one.row], stored)
-    if revisions := revisions_of(stored, articles, now, "method"):
-        rows.upsert(revisions)
+    new_rows: list[RawArticle] = []
+    for one in checked:
+        if one.row is not None:
+            new_rows.append(one.row)
+    articles = store_marked(rows, new_rows, stored)
+    rows.upsert(revisions_of(stored, articles, now, "method"))
     record_article_outcomes(rows, stage, articles)
     return checked
 
@@ -408,11 +407,11 @@ def _read_pages(
     if not hashes:
         return {}
     pages = lake.read(StoredPage, article_id=hashes, page_hash=set(hashes.values()))
-    return {
-        page.article_id: page
-        for page in pages
-        if page.page_hash == hashes[page.article_id]
-    }
+    newest_pages: dict[str, StoredPage] = {}
+    for stored in pages:
+        if stored.page_hash == hashes[stored.article_id]:
+            newest_pages[stored.article_id] = stored
+    return newest_pages
 
 
 def _calls(

@@ -14,7 +14,6 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain
 from typing import Final, NamedTuple
 
 from news_assets.pipeline.enrich.model.answer_schema import visible
@@ -299,7 +298,10 @@ def _values(written: str) -> list[float]:
     """
     if re.search("[:/]", written):
         parts = re.split("[:/]", written)
-        return list(chain.from_iterable(_values(part) for part in parts if part))
+        values: list[float] = []
+        for part in filter(None, parts):
+            values += _values(part)
+        return values
     plain = re.sub(r"[.,](?=\d{3}(?:\D|$))", "", written)
     try:
         return [float(plain.replace(",", "."))]
@@ -328,9 +330,8 @@ def _may_mean_number(number: _Number, article: _Words) -> bool:
         return True
     if not number.is_rounded:
         return False
-    return any(
-        abs(number.value - one) <= _ROUNDED_BY * number.value for one in article.values
-    )
+    tolerance = _ROUNDED_BY * number.value
+    return any(abs(number.value - one) <= tolerance for one in article.values)
 
 
 def _is_other_date(key: str, article: _Words) -> bool:
@@ -383,7 +384,11 @@ def _is_acronym(token: str) -> bool:
 
 
 def _long_words(words: Iterable[str]) -> frozenset[str]:
-    return frozenset(word[:_NAME_CHARS] for word in words if len(word) >= _NAME_CHARS)
+    long: set[str] = set()
+    for word in words:
+        if len(word) >= _NAME_CHARS:
+            long.add(word[:_NAME_CHARS])
+    return frozenset(long)
 
 
 def _may_mean_name(name: _Name, article: _Words) -> bool:
@@ -392,20 +397,21 @@ def _may_mean_name(name: _Name, article: _Words) -> bool:
         return True
     if _stem(name.word) in article.all_stems:
         return True
-    if any(
-        one.startswith(name.initials) or name.initials.startswith(one)
-        for one in article.acronyms
-    ):
-        return True
+    for acronym in article.acronyms:
+        if acronym.startswith(name.initials) or name.initials.startswith(acronym):
+            return True
     return any(shorter and shorter <= name.words for shorter in article.name_words)
 
 
 def _has_word(word: str, known: Collection[str]) -> bool:
     if word in known:
         return True
-    return any(
-        one.startswith(word) or word.startswith(one) for one in known if len(one) >= 4
-    )
+    for one in known:
+        if len(one) < 4:
+            continue
+        if one.startswith(word) or word.startswith(one):
+            return True
+    return False
 
 
 # --- negations and directions ---------------------------------------------------------

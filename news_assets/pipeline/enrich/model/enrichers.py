@@ -101,7 +101,9 @@ class Enrichers:
     def entity_model(self, rules: EnrichRules) -> LanguageModel | None:
         """Return the model that finds the entities of a desk; None for no such call."""
         name = self.entities if rules.entities is None else rules.entities
-        return self.open_model(name) if name not in ("", "none") else None
+        if name in ("", "none"):
+            return None
+        return self.open_model(name)
 
     def requests_models(self, rules: EnrichRules) -> bool:
         """Whether a model is requested for anything about a desk's articles."""
