@@ -110,13 +110,8 @@ def unsupported_answers(lake: Reader, desk: str) -> Findings:
         pl.col("key_points").list.len(),
         spans.eval(pl.element() == "").list.sum().alias("empty"),
     )
-    calls = lake.frame(
-        ModelCall,
-        None,
-        ("article_id", "model", "reason"),
-        desk=[desk],
-        outcome=["refused"],
-    )
+    columns = ("article_id", "model", "reason")
+    calls = lake.frame(ModelCall, None, columns, desk=[desk], outcome=["refused"])
     found = calls.filter(pl.col("reason").str.starts_with(_UNSUPPORTED)).rows()
     checked = rows.height + len(found)
     for article_id, model, total, empty in counted.iter_rows():

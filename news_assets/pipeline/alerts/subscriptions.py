@@ -5,7 +5,7 @@ the subscription.
 
 import json
 import logging
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
@@ -61,17 +61,9 @@ def request_subscription(rows: Rows, wanted: Subscription, now: datetime) -> boo
     """
     delete_expired(rows, now)
     stored = rows.read(Subscription)
-    recent = [one for one in stored if one.requested_at > now - _A_DAY]
-    own = [one for one in stored if mailbox(one.email) == mailbox(wanted.email)]
-    confirmed = [one for one in own if one.confirmed_at is not None]
-    is_known = any(one.query_json == wanted.query_json for one in confirmed)
-    is_over = (
-        len([one for one in own if one in recent]) >= _MAX_REQUESTS
-        or len(recent) >= _MAX_ALL_REQUESTS
-        or len(confirmed) >= _MAX_OF_ADDRESS
-    )
-    if is_known or is_over:
-        _log.debug("no mail for a subscription: %s", "known" if is_known else "limit")
+    refusal = _refusal(stored, wanted, now)
+    if refusal:
+        _log.debug("no mail for a subscription: %s", refusal)
         return False
     rows.upsert([wanted])
     title = query_of_subscription(wanted).title
@@ -80,6 +72,32 @@ def request_subscription(rows: Rows, wanted: Subscription, now: datetime) -> boo
     channel = SUBSCRIPTION + wanted.subscription_id
     rows.upsert(messages_to([channel], CONFIRMATION, subject, "", payload, now))
     return True
+
+
+def _refusal(
+    stored: Iterable[Subscription], wanted: Subscription, now: datetime
+) -> str:
+    """Return why no mail is sent for a subscription; empty if one is."""
+    recent_count = own_recent_count = confirmed_count = 0
+    address = mailbox(wanted.email)
+    for one in stored:
+        is_recent = one.requested_at > now - _A_DAY
+        recent_count += is_recent
+        if mailbox(one.email) != address:
+            continue
+        own_recent_count += is_recent
+        if one.confirmed_at is None:
+            continue
+        confirmed_count += 1
+        if one.query_json == wanted.query_json:
+            return "known"
+    if own_recent_count >= _MAX_REQUESTS:
+        return "limit of a reader's requests"
+    if recent_count >= _MAX_ALL_REQUESTS:
+        return "limit of all requests"
+    if confirmed_count >= _MAX_OF_ADDRESS:
+        return "limit of a reader's subscriptions"
+    return ""
 
 
 def confirm(rows: Rows, subscription_id: str, now: datetime) -> Subscription | None:

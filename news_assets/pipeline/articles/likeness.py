@@ -132,17 +132,20 @@ def likeness(found: Overlap, thresholds: Thresholds = THRESHOLDS) -> float:
     """
     if found.lead >= thresholds.lead and found.jaccard >= thresholds.jaccard:
         return found.jaccard
-    has_same_words = (
-        found.jaccard >= thresholds.reworded
-        and found.lead_words >= thresholds.lead_words
-    )
-    if has_same_words and found.longer <= _SHORT_TEXT_SHINGLES:
+    if found.longer <= _SHORT_TEXT_SHINGLES and _has_same_words(found, thresholds):
         return found.jaccard
-    is_cut_off = (
-        found.contained >= thresholds.contained
-        and found.lead >= thresholds.contained_lead
-    )
-    return found.contained if is_cut_off else 0.0
+    if found.contained < thresholds.contained:
+        return 0.0
+    if found.lead < thresholds.contained_lead:
+        return 0.0
+    return found.contained
+
+
+def _has_same_words(found: Overlap, thresholds: Thresholds) -> bool:
+    """Whether the order of words differs more than the words."""
+    if found.jaccard < thresholds.reworded:
+        return False
+    return found.lead_words >= thresholds.lead_words
 
 
 def minhash(text: str) -> bytes | None:

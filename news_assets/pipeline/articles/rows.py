@@ -304,7 +304,9 @@ def _listed_text(
     """Return the listing's text where it may count: none of another agency's address,
     and only without a page unless the address is the agency's own.
     """
-    if owner == "other" or (has_page and owner != "own"):
+    if owner == "other":
+        return None
+    if has_page and owner != "own":
         return None
     text = read.feed_text
     if text is None:

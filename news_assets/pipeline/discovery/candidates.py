@@ -196,12 +196,11 @@ def _staleness(
 
 
 def _language_mismatch(contents: Contents, criteria: Criteria) -> Iterable[str]:
-    if (
-        criteria.language
-        and contents.language
-        and _primary(contents.language) != _primary(criteria.language)
-    ):
-        yield f"language {contents.language} is not {criteria.language}"
+    wanted, found = criteria.language, contents.language
+    if not wanted or not found:
+        return
+    if _primary(found) != _primary(wanted):
+        yield f"language {found} is not {wanted}"
 
 
 def _notes(
@@ -282,11 +281,10 @@ def _lists_the_same(better: Candidate, other: Candidate) -> bool:
             return False
         return better.kind == other.kind
     count = min(len(better.contents.entries), len(other.contents.entries))
-    shared = _addresses(better.contents.entries[:count]) & _addresses(
-        other.contents.entries[:count]
-    )
-    if count <= 0:
+    if count == 0:
         return False
+    newest = _addresses(better.contents.entries[:count])
+    shared = newest & _addresses(other.contents.entries[:count])
     return len(shared) >= _SAME_RATIO * count
 
 

@@ -141,13 +141,11 @@ class ActiveRun:
 
     def covers(self, one: BacklogDay) -> bool:
         """Return whether the run does this work."""
-        is_inside = (
-            one.key.agency in self.agencies
-            and self.first_day <= one.key.day <= self.last_day
-        )
-        if not is_inside:
+        if one.stage not in self.stages:
             return False
-        return one.stage in self.stages
+        if one.key.agency not in self.agencies:
+            return False
+        return self.first_day <= one.key.day <= self.last_day
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,23 +317,30 @@ def _runs(
         groups.setdefault(group, {})[one.key] = one
     runs: list[PlannedRun] = []
     for (stage, _, attempt), days in groups.items():
-        run_cost = _RUN_COST if attempt == 1 else 0
-        covering = rectangles(days, agencies, _max_partitions(attempt), run_cost)
-        for rectangle in covering:
-            work = _take(rectangle, days, agencies)
-            if not work:
-                continue
-            run = PlannedRun(
-                tuple(stages[stages.index(stage) :]),
-                AgencyDay(agencies[rectangle.first], rectangle.first_day),
-                AgencyDay(agencies[rectangle.last], rectangle.last_day),
-                attempt,
-                work,
-            )
-            runs.append(run)
+        following = tuple(stages[stages.index(stage) :])
+        runs += _runs_of(days, agencies, following, attempt)
     runs.sort(
         key=lambda run: (-run.priority(today), -run.last.day.toordinal(), run.first)
     )
+    return runs
+
+
+def _runs_of(
+    days: dict[AgencyDay, BacklogDay],
+    agencies: Sequence[str],
+    stages: tuple[str, ...],
+    attempt: int,
+) -> list[PlannedRun]:
+    """Return runs of these stages that cover these agency-days."""
+    run_cost = _RUN_COST if attempt == 1 else 0
+    runs: list[PlannedRun] = []
+    for covering in rectangles(days, agencies, _max_partitions(attempt), run_cost):
+        work = _take(covering, days, agencies)
+        if not work:
+            continue
+        first = AgencyDay(agencies[covering.first], covering.first_day)
+        last = AgencyDay(agencies[covering.last], covering.last_day)
+        runs.append(PlannedRun(stages, first, last, attempt, work))
     return runs
 
 

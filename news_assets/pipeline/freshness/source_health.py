@@ -197,9 +197,10 @@ def _is_lasting(state: SourceState, polls: PollHistory | None, now: datetime) ->
         return True
     if polls is None:
         return False
+    if polls.failed_count >= _LASTING_POLLS:
+        return True
     answered_at = polls.last_answer_at or polls.first_polled_at
-    is_late = now - answered_at > max(_LASTING, _LASTING_INTERVALS * _interval(state))
-    return polls.failed_count >= _LASTING_POLLS or is_late
+    return now - answered_at > max(_LASTING, _LASTING_INTERVALS * _interval(state))
 
 
 def _empty_since(state: SourceState, polls: PollHistory) -> datetime | None:

@@ -98,7 +98,7 @@ def is_home(url: str) -> bool:
     if not _is_web(url):
         return False
     parts = urlsplit(url)
-    return not (parts.path.strip("/") or parts.query or parts.fragment)
+    return not any((parts.path.strip("/"), parts.query, parts.fragment))
 
 
 def out_links(tree: HtmlElement, text: str, base: str, url: str) -> tuple[str, ...]:

@@ -115,9 +115,9 @@ class Enrichers:
         self, rules: EnrichRules, model: str, *, is_backfill: bool
     ) -> bool:
         """Whether requests to a model are sent in batches."""
-        return rules.via == BATCH or (
-            rules.via is None and is_backfill and self.has_batches(model)
-        )
+        if rules.via is not None:
+            return rules.via == BATCH
+        return is_backfill and self.has_batches(model)
 
     def read(
         self, answers: Sequence[tuple[Question, ModelAnswer]]

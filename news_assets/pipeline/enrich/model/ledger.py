@@ -151,12 +151,13 @@ class History:
     @property
     def is_closed(self) -> bool:
         """Whether the input is not sent again."""
-        return (
-            self.is_declined
-            or self.refused >= REFUSED_ANSWER.max_attempts
-            or self.rejected >= REJECTED_INPUT.max_attempts
-            or self.unanswered >= UNANSWERED_INPUT.max_attempts
-        )
+        if self.is_declined:
+            return True
+        if self.refused >= REFUSED_ANSWER.max_attempts:
+            return True
+        if self.rejected >= REJECTED_INPUT.max_attempts:
+            return True
+        return self.unanswered >= UNANSWERED_INPUT.max_attempts
 
     @property
     def failed_attempts(self) -> int:
