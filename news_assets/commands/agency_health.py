@@ -16,7 +16,7 @@ from rich.text import Text
 
 from news_assets.clients.factory import lazy_index, open_index
 from news_assets.commands.jsonlines import write_line
-from news_assets.commands.opening import check_names, open_lake
+from news_assets.commands.opening import check_names, desks_with_key, open_lake
 from news_assets.commands.options import Desk as DeskOption
 from news_assets.commands.options import Json
 from news_assets.commands.terminal import Terminal
@@ -43,16 +43,15 @@ def agencies(desk: DeskOption = None, as_json: Json = False) -> None:
     expected of it, and silences.
     """
     check_names(desk, None)
-    every = load_desks(Settings.read().desks, ALL_KINDS)
-    desks = [one for one in every if desk in (None, one.key)]
+    desks = desks_with_key(load_desks(Settings.read().desks, ALL_KINDS), desk)
     now = datetime.now(UTC)
     with open_lake() as lake:
-        rows = {one.key: _rows_of_sources(lake, one, now) for one in desks}
-    for one in desks:
+        found = [(one, _rows_of_sources(lake, one, now)) for one in desks]
+    for one, rows in found:
         if not as_json:
-            _show_sources(one, rows[one.key], now)
+            _show_sources(one, rows, now)
             continue
-        for row in rows[one.key]:
+        for row in rows:
             write_line(row)
 
 
@@ -66,7 +65,8 @@ def _rows_of_sources(lake: Lake, desk: Desk, now: datetime) -> list[Row]:
         forecast = expected.get(row["source_id"])
         numbers: Row = dict.fromkeys(_FORECAST)
         if forecast:
-            numbers = {name: round(getattr(forecast, name), 2) for name in _FORECAST}
+            for name in numbers:
+                numbers[name] = round(getattr(forecast, name), 2)
         found.append(row | numbers)
     return found
 
@@ -138,12 +138,10 @@ def gaps(
     """Print every finding of the last days, including work of the last minutes."""
     check_names(desk, None)
     settings = Settings.read()
-    desks = load_desks(settings.desks, ALL_KINDS)
+    desks = desks_with_key(load_desks(settings.desks, ALL_KINDS), desk)
     opening = partial(open_index, *settings.search_place)
     with open_lake() as lake, lazy_index(settings.search, opening) as index:
         for one in desks:
-            if desk not in (None, one.key):
-                continue
             now = datetime.now(UTC)
             found = desk_gaps(lake, index, one, now, days, grace=timedelta())
             if as_json:
@@ -181,7 +179,7 @@ def _show_findings(desk: Desk, found: Mapping[str, Findings]) -> None:
 def _findings_table(findings: Findings) -> Table:
     table = Table(*findings.header, box=box.SIMPLE_HEAD)
     for row in findings.rows[:_SHOWN_ROWS]:
-        table.add_row(*(_cell(value) for value in row))
+        table.add_row(*map(_cell, row))
     if len(findings.rows) > _SHOWN_ROWS:
         table.caption = (
             f"and {len(findings.rows) - _SHOWN_ROWS} more; --json lists them all"

@@ -17,7 +17,12 @@ from rich.table import Table
 from news_assets.clients.factory import open_ports
 from news_assets.clients.web.politeness import requests_now
 from news_assets.commands.jsonlines import write_line
-from news_assets.commands.opening import check_names, desks_of_files, open_lake
+from news_assets.commands.opening import (
+    check_names,
+    desks_of_files,
+    desks_with_key,
+    open_lake,
+)
 from news_assets.commands.options import Agency, Json
 from news_assets.commands.options import Desk as DeskOption
 from news_assets.commands.terminal import Terminal
@@ -45,6 +50,7 @@ _OneAgency = Annotated[
 
 _SHOWN_DAYS = 50  # without --limit
 _SHOWN_KEYS = 5  # in an error message
+_READ = ("ok", "unchanged", "skipped")  # outcomes of polls that did not fail
 
 
 # --- queue ----------------------------------------------------------------------------
@@ -67,17 +73,21 @@ class _Waiting:
     attempts: int
 
 
+_Limit = Annotated[
+    int | None,
+    typer.Option(min=1, help="how many to show; default: 50, with --json all"),
+]
+_Now = Annotated[
+    bool,
+    typer.Option("--now", help="the requests that are in progress on this machine"),
+]
+
+
 def queue(
     desk: DeskOption = None,
     agency: Agency = None,
-    limit: Annotated[
-        int | None,
-        typer.Option(min=1, help="how many to show; default: 50, with --json all"),
-    ] = None,
-    now: Annotated[
-        bool,
-        typer.Option("--now", help="the requests that are in progress on this machine"),
-    ] = False,
+    limit: _Limit = None,
+    now: _Now = False,
     as_json: Json = False,
 ) -> None:
     """Print what waits, highest priority first, and how much is parked; with `now` the
@@ -101,9 +111,9 @@ def queue(
 def _queue_of(lake: Lake, desks: Sequence[Desk], agency: str | None) -> list[_Waiting]:
     found = []
     for desk in desks:
-        found += _waiting_days(lake, desk, _now())
-    if agency is not None:
-        found = [row for row in found if row.agency == agency]
+        for row in _waiting_days(lake, desk, _now()):
+            if agency in (None, row.agency):
+                found.append(row)
     return sorted(
         found,
         key=lambda row: (-row.priority, -row.day.toordinal(), row.desk, row.agency),
@@ -120,13 +130,14 @@ def _parked_count(lake: Lake, desks: Sequence[Desk], agency: str | None) -> int:
 
 def _show_requests(*, as_json: bool) -> None:
     found, now = requests_now(Settings.read().hosts_dir), time.time()
-    for one in found:
-        if as_json:
+    if as_json:
+        for one in found:
             began_at = datetime.fromtimestamp(one.began_at, UTC)
             write_line({"url": one.url, "began_at": began_at})
-        else:
-            Terminal().print_line(f"{now - one.began_at:6.0f} s  {one.url}")
-    if not found and not as_json:
+        return
+    for one in found:
+        Terminal().print_line(f"{now - one.began_at:6.0f} s  {one.url}")
+    if not found:
         Terminal().print_line("no request is in progress on this machine")
 
 
@@ -199,15 +210,18 @@ def _queue_table(found: Sequence[_Waiting]) -> Table:
 # --- one agency -----------------------------------------------------------------------
 
 
+_Full = Annotated[
+    bool,
+    typer.Option(
+        "--full", help="all days of a nightly pass, whatever the change signal says"
+    ),
+]
+
+
 def poll(
     agency: _OneAgency,
     desk: DeskOption = None,
-    full: Annotated[
-        bool,
-        typer.Option(
-            "--full", help="all days of a nightly pass, whatever the change signal says"
-        ),
-    ] = False,
+    full: _Full = False,
 ) -> None:
     """Poll the sources of one agency now and print the polls; with `full` all days of a
     pass, without change signals.
@@ -236,11 +250,16 @@ def poll(
             )
         )
     _show_polls(polls)
-    read = [one for one in polls if one.outcome in ("ok", "unchanged", "skipped")]
-    if polls and not read:
+    if _all_failed(polls):
         raise NewsAssetsError(
             f"none of {len(polls)} sources of {agency} could be read: {polls[0].reason}"
         )
+
+
+def _all_failed(polls: Sequence[Poll]) -> bool:
+    """Return whether there are polls, and none could read its source."""
+    outcomes = {one.outcome for one in polls}
+    return bool(outcomes) and outcomes.isdisjoint(_READ)
 
 
 def process(agency: _OneAgency, desk: DeskOption = None) -> None:
@@ -280,18 +299,19 @@ def _now() -> datetime:
 def _desk_of(settings: Settings, agency: str, desk_key: str | None) -> Desk:
     """Return the desk with this agency."""
     every = load_desks(settings.desks, ALL_KINDS, settings.caps)
-    desks = [desk for desk in every if desk_key in (None, desk.key)]
-    found, like = [], set[str]()
-    for desk in desks:
-        keys = {one.key for one in desk.agencies}
-        like.update(key for key in keys if key.startswith(agency[:2]))
-        if agency in keys:
-            found.append(desk)
+    found: dict[str, Desk] = {}
+    like = set[str]()
+    for desk in desks_with_key(every, desk_key):
+        for one in desk.agencies:
+            if one.key == agency:
+                found[desk.key] = desk
+            if one.key.startswith(agency[:2]):
+                like.add(one.key)
     if len(found) == 1:
-        return found[0]
+        return next(iter(found.values()))
     if found:
         raise NewsAssetsError(
-            f"{agency} is in {' and '.join(desk.key for desk in found)}; name one with --desk"
+            f"{agency} is in {' and '.join(found)}; name one with --desk"
         )
     advice = "`news-assets agencies` lists them"
     if like:

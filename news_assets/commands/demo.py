@@ -237,7 +237,8 @@ def _articles_table(
 
 def _note(article: RawArticle, agency_of: Mapping[str, str]) -> str | Text:
     if article.outcome != "ok":
-        return Text(f"{article.outcome}: {article.reason or ''}", style="red")
+        reason = article.reason or ""
+        return Text(f"{article.outcome}: {reason}", style="red")
     if article.duplicate_of:
         return Text(f"copy of {agency_of[article.duplicate_of]}'s", style="yellow")
     return f"edited: revision {article.rev_n}" if article.rev_n > 1 else "ok"

@@ -4,6 +4,7 @@ feeds of the desks as OPML.
 
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
 from datetime import UTC, date, datetime, timedelta
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from news_assets.commands.meeting_commands import Selection, export_meetings
-from news_assets.commands.opening import check_names, open_lake
+from news_assets.commands.opening import check_names, desks_with_key, open_lake
 from news_assets.commands.options import Agency, Days, Desk, From, To, days_between
 from news_assets.commands.terminal import documents, report, write_document
 from news_assets.desks.desk_files import load_desks
@@ -45,61 +46,70 @@ class Form(StrEnum):
 
 _OF_MEETINGS = (Form.ICAL, Form.OCD)  # of the table `meetings` only
 _BINARY = (Form.PARQUET, Form.XLSX)
+_ONE_OF = "name one table, or --opml with --desk and --output only"
 _COPIED_BYTES = 1_000_000  # at a time
 _EARLIEST = date(1990, 1, 1)  # earlier dates of feeds are ignored
 
 
+_Table = Annotated[
+    str | None, typer.Argument(help="name of the table; not with --opml")
+]
+_Opml = Annotated[
+    bool,
+    typer.Option(
+        "--opml", help="export the feeds of the desks instead, for feed readers"
+    ),
+]
+_Body = Annotated[
+    str | None,
+    typer.Option(
+        help="with ical and ocd: council, board or committee; or a part of its name"
+    ),
+]
+_Words = Annotated[
+    str | None,
+    typer.Option(
+        "--search",
+        help="with ical and ocd: meetings with items that have these words",
+    ),
+]
+_Form = Annotated[
+    Form,
+    typer.Option(
+        "--format",
+        help="jsonl, csv, parquet or xlsx; of meetings also ical and ocd",
+    ),
+]
+_Output = Annotated[
+    Path | None, typer.Option(help="file to write; default: standard output")
+]
+
+
 def export(
-    table: Annotated[
-        str | None, typer.Argument(help="name of the table; not with --opml")
-    ] = None,
-    opml: Annotated[
-        bool,
-        typer.Option(
-            "--opml", help="export the feeds of the desks instead, for feed readers"
-        ),
-    ] = False,
+    table: _Table = None,
+    opml: _Opml = False,
     desk: Desk = None,
     agency: Agency = None,
     from_day: From = None,
     to_day: To = None,
-    body: Annotated[
-        str | None,
-        typer.Option(
-            help="with ical and ocd: council, board or committee; or a part of its name"
-        ),
-    ] = None,
-    words: Annotated[
-        str | None,
-        typer.Option(
-            "--search",
-            help="with ical and ocd: meetings with items that have these words",
-        ),
-    ] = None,
-    form: Annotated[
-        Form,
-        typer.Option(
-            "--format",
-            help="jsonl, csv, parquet or xlsx; of meetings also ical and ocd",
-        ),
-    ] = Form.JSONL,
-    output: Annotated[
-        Path | None, typer.Option(help="file to write; default: standard output")
-    ] = None,
+    body: _Body = None,
+    words: _Words = None,
+    form: _Form = Form.JSONL,
+    output: _Output = None,
 ) -> None:
     """Write what the options select to a file or to standard output.
 
     Raises:
         NewsAssetsError: No such table, desk or agency, or nothing is selected.
     """
-    if opml == (table is not None) or (opml and (agency or from_day or to_day)):
-        raise typer.BadParameter(
-            "name one table, or --opml with --desk and --output only"
-        )
     days = days_between(from_day, to_day)
-    if table is None:
+    if opml:
+        if any((table, agency, *days)):
+            raise typer.BadParameter(_ONE_OF)
         _export_opml(desk, output)
         return
+    if table is None:
+        raise typer.BadParameter(_ONE_OF)
     if form in _OF_MEETINGS and table == "meetings":
         selection = Selection(
             desk=desk, agency=agency, body=body, days=days, words=words
@@ -151,16 +161,26 @@ def _filters(
     if agency:
         filters["agency"] = [agency]
     if any(days):
-        tomorrow = datetime.now(UTC).date() + timedelta(days=1)
-        first = days[0] or _EARLIEST
-        last = days[1] or tomorrow
-        count = (last - first).days + 1
-        filters["day"] = [first + timedelta(days=n) for n in range(count)]
-    if unknown := filters.keys() - {column.name for column in columns(table)}:
+        filters["day"] = _days_from_to(*days)
+    if unknown := filters.keys() - set(_names(table)):
         raise NewsAssetsError(
             f"table `{table.name}` has no {' and no '.join(sorted(unknown))} to filter by"
         )
     return filters
+
+
+def _days_from_to(first: date | None, last: date | None) -> list[date]:
+    """Return the days with the first and the last; without these, from the earliest and
+    to tomorrow.
+    """
+    day = _EARLIEST if first is None else first
+    if last is None:
+        last = datetime.now(UTC).date() + timedelta(days=1)
+    found = []
+    while day <= last:
+        found.append(day)
+        day += timedelta(days=1)
+    return found
 
 
 def _write_text(
@@ -237,7 +257,7 @@ def _export_opml(desk_key: str | None, output: Path | None) -> None:
     standard error.
     """
     desks = load_desks(Settings.read().desks, ALL_KINDS)
-    chosen = [desk for desk in desks if desk_key in (None, desk.key)]
+    chosen = desks_with_key(desks, desk_key)
     if not chosen:
         raise NewsAssetsError(
             f"no desk `{desk_key}`; known: {', '.join(desk.key for desk in desks)}"
@@ -249,11 +269,11 @@ def _export_opml(desk_key: str | None, output: Path | None) -> None:
 
 def _count_left_out(desks: Iterable[DeskRecord]) -> None:
     for desk in desks:
-        no_feeds = [source for source in desk.sources if not is_feed(source)]
-        if no_feeds:
-            kinds = ", ".join(sorted({source.kind for source in no_feeds}))
+        kinds = Counter(source.kind for source in desk.sources if not is_feed(source))
+        if kinds:
+            named = ", ".join(sorted(kinds))
             report(
-                f"desk {desk.key}: {len(no_feeds)} source(s) left out: not feeds ({kinds})"
+                f"desk {desk.key}: {kinds.total()} source(s) left out: not feeds ({named})"
             )
         off = sum(not agency.is_active for agency in desk.agencies)
         if off:

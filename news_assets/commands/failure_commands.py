@@ -1,10 +1,11 @@
 """The commands `failures` and `alerts`."""
 
 import uuid
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import partial
+from operator import attrgetter
 from typing import Annotated
 
 import typer
@@ -17,7 +18,7 @@ from news_assets.clients.factory import open_notifier, open_ports
 from news_assets.commands.jsonlines import write_line
 from news_assets.commands.opening import check_names, desk_named, open_lake
 from news_assets.commands.options import Agency, Desk, Json
-from news_assets.commands.terminal import Terminal
+from news_assets.commands.terminal import Terminal, in_backquotes
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline import stages
 from news_assets.pipeline.alerts.outbox import messages_to, send_again
@@ -37,7 +38,7 @@ from news_assets.store.queries.spending import spent
 SHOWN = 30  # rows of a table without --limit: two screens
 _NAMED = 3  # ids in an error message
 
-_ENTRY = (
+_OF_ENTRY = (
     "source_id",
     "url",
     "title",
@@ -47,7 +48,7 @@ _ENTRY = (
     "last_seen_at",
     "trace_id",
 )
-_ARTICLE = (
+_OF_ARTICLE = (
     "outcome",
     "reason",
     "attempts",
@@ -74,14 +75,21 @@ def _filters(
         NewsAssetsError: One of the names does not exist.
     """
     names = [one.name for one in stages.all_stages()]
-    if stage is not None and stage not in names:
+    if stage not in (None, *names):
         raise NewsAssetsError(f"no stage `{stage}`; there are: {', '.join(names)}")
     check_names(desk, agency)
     stated = {"desk": desk, "stage": stage, "agency": agency}
-    return {name: [value] for name, value in stated.items() if value is not None}
+    filters: dict[str, Collection[str]] = {}
+    for name, value in stated.items():
+        if value is not None:
+            filters[name] = [value]
+    return filters
 
 
 # --- list -----------------------------------------------------------------------------
+
+
+_Limit = Annotated[int | None, typer.Option(min=1, help="maximum number of failures")]
 
 
 @app.command("list")
@@ -89,9 +97,7 @@ def list_failures(
     desk: Desk = None,
     stage: Stage = None,
     agency: Agency = None,
-    limit: Annotated[
-        int | None, typer.Option(min=1, help="maximum number of failures")
-    ] = None,
+    limit: _Limit = None,
     as_json: Json = False,
 ) -> None:
     """List failures, newest first."""
@@ -168,14 +174,11 @@ def show_failure(
         terminal.print()
         terminal.print("no failures")
     for article in articles:
-        _show_values(terminal, "article", _values_named(article, _ARTICLE))
+        facts = zip(_OF_ARTICLE, attrgetter(*_OF_ARTICLE)(article), strict=True)
+        _show_values(terminal, "article", facts)
     for entry in entries:
-        title = f"entry {entry.entry_id}"
-        _show_values(terminal, title, _values_named(entry, _ENTRY))
-
-
-def _values_named(row: object, names: Sequence[str]) -> list[tuple[str, object]]:
-    return [(name, getattr(row, name)) for name in names]
+        facts = zip(_OF_ENTRY, attrgetter(*_OF_ENTRY)(entry), strict=True)
+        _show_values(terminal, f"entry {entry.entry_id}", facts)
 
 
 def _values_of(failure: Failure, now: datetime) -> list[tuple[str, object]]:
@@ -192,7 +195,7 @@ def _values_of(failure: Failure, now: datetime) -> list[tuple[str, object]]:
 
 
 def _show_values(
-    terminal: Terminal, title: str, values: Sequence[tuple[str, object]]
+    terminal: Terminal, title: str, values: Iterable[tuple[str, object]]
 ) -> None:
     table = Table(
         title=title,
@@ -225,22 +228,26 @@ def _failing(lake: Reader) -> str:
 # --- retry ----------------------------------------------------------------------------
 
 
+_ArticleIds = Annotated[
+    list[str] | None,
+    typer.Argument(help="ids of articles; without any, all that match"),
+]
+_RunNow = Annotated[
+    bool,
+    typer.Option(
+        "--now",
+        help="run the stages in this process instead of leaving them to the daemon",
+    ),
+]
+
+
 @app.command("retry")
 def retry_failures(
-    article_ids: Annotated[
-        list[str] | None,
-        typer.Argument(help="ids of articles; without any, all that match"),
-    ] = None,
+    article_ids: _ArticleIds = None,
     desk: Desk = None,
     stage: Stage = None,
     agency: Agency = None,
-    run_now: Annotated[
-        bool,
-        typer.Option(
-            "--now",
-            help="run the stages in this process instead of leaving them to the daemon",
-        ),
-    ] = False,
+    run_now: _RunNow = False,
 ) -> None:
     """Make failures due now, with all their attempts left."""
     selected = _filters(desk, stage, agency)
@@ -265,8 +272,9 @@ def _check_ids(lake: Lake, selected: Mapping[str, Collection[str]]) -> None:
     found = lake.frame(Failure, None, ("article_id",), **selected)
     unknown = sorted(set(selected.get("article_id", ())) - set(found["article_id"]))
     if unknown:
-        named = ", ".join(f"`{one}`" for one in unknown)
-        raise NewsAssetsError(f"no failure of {named}; {_failing(lake)}")
+        raise NewsAssetsError(
+            f"no failure of {in_backquotes(unknown)}; {_failing(lake)}"
+        )
 
 
 def _run_stages(lake: Lake, failures: Sequence[Failure]) -> None:
@@ -309,12 +317,14 @@ def _report(lake: Lake, stage: str, tried: Sequence[Failure]) -> None:
 alerts_app = typer.Typer(add_completion=False, no_args_is_help=True)
 
 
+_ShowsAll = Annotated[bool, typer.Option("--all", help="also those that were sent")]
+_MessageLimit = Annotated[int, typer.Option(min=1, help="maximum number of messages")]
+
+
 @alerts_app.command("list")
 def list_messages(
-    shows_all: Annotated[
-        bool, typer.Option("--all", help="also those that were sent")
-    ] = False,
-    limit: Annotated[int, typer.Option(min=1, help="maximum number of messages")] = 30,
+    shows_all: _ShowsAll = False,
+    limit: _MessageLimit = 30,
     as_json: Json = False,
 ) -> None:
     """List the messages that wait or were given up, newest first."""
@@ -360,25 +370,29 @@ def _table(messages: Sequence[Message]) -> Table:
     return table
 
 
+_MessageIds = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="MESSAGE...", help="ids of messages; without any, all given up ones"
+    ),
+]
+
+
 @alerts_app.command()
 def retry(
-    message_ids: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="MESSAGE...", help="ids of messages; without any, all given up ones"
-        ),
-    ] = None,
+    message_ids: _MessageIds = None,
 ) -> None:
     """Send given up messages again."""
     now = datetime.now(UTC)
     with open_lake() as lake:
         chosen = lake.transact(lambda rows: send_again(rows, message_ids or None, now))
-    unknown = sorted(set(message_ids or ()) - {one.message_id for one in chosen})
+    sent = {one.message_id for one in chosen}
+    unknown = sorted(set(message_ids or ()) - sent)
     if unknown:
-        named = ", ".join(f"`{one}`" for one in unknown)
         others = f"; {len(chosen)} others are due now" if chosen else ""
         raise NewsAssetsError(
-            f"{named}: no given up message; see `news-assets alerts list`{others}"
+            f"{in_backquotes(unknown)}: no given up message; see `news-assets alerts list`"
+            f"{others}"
         )
     Terminal().print_line(
         f"{len(chosen)} due now; the next run of `newsroom/alerts` sends them"

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from news_assets.commands.opening import desks_with_key
 from news_assets.commands.terminal import documents, report
 from news_assets.desks.desk_files import load_desks, parse_desk, path_of, read_text
 from news_assets.desks.desk_spec import DESK_KEY
@@ -34,24 +35,31 @@ class _Defaults:
     kind: str
 
 
+_File = Annotated[
+    Path, typer.Argument(help="OPML, CSV with a column `url`, or an address a line")
+]
+_Desk = Annotated[str | None, typer.Option(help="key of the desk")]
+_Into = Annotated[
+    Path | None,
+    typer.Option(help="desk file to write or extend; default: write nothing"),
+]
+_DryRun = Annotated[
+    bool,
+    typer.Option("--dry-run", help="show what would change, and write nothing"),
+]
+_Timezone = Annotated[str, typer.Option(help="time zone of a new desk")]
+_Language = Annotated[str, typer.Option(help="language of a new desk")]
+_Kind = Annotated[str, typer.Option(help="kind of sources whose line has none")]
+
+
 def import_sources(
-    file: Annotated[
-        Path, typer.Argument(help="OPML, CSV with a column `url`, or an address a line")
-    ],
-    desk: Annotated[str | None, typer.Option(help="key of the desk")] = None,
-    into: Annotated[
-        Path | None,
-        typer.Option(help="desk file to write or extend; default: write nothing"),
-    ] = None,
-    dry_run: Annotated[
-        bool,
-        typer.Option("--dry-run", help="show what would change, and write nothing"),
-    ] = False,
-    timezone: Annotated[str, typer.Option(help="time zone of a new desk")] = "UTC",
-    language: Annotated[str, typer.Option(help="language of a new desk")] = "en",
-    kind: Annotated[
-        str, typer.Option(help="kind of sources whose line has none")
-    ] = "feed",
+    file: _File,
+    desk: _Desk = None,
+    into: _Into = None,
+    dry_run: _DryRun = False,
+    timezone: _Timezone = "UTC",
+    language: _Language = "en",
+    kind: _Kind = "feed",
 ) -> None:
     """Add the new sources of a list to a desk file; refused lines are reported on
     standard error.
@@ -81,8 +89,12 @@ def _import(
         raise NewsAssetsError(
             f"{into} is desk `{desk.key}`, not `{desk_key}`; leave --desk out or name another file"
         )
-    others = [one for one in desks if desk is None or one.key != desk.key]
-    rows = (replace(row, kind=row.kind or defaults.kind) for row in imported.rows)
+    others = list(desks)
+    if desk:
+        others = [one for one in desks if one.key != desk.key]
+    rows = []
+    for row in imported.rows:
+        rows.append(row if row.kind else replace(row, kind=defaults.kind))
     additions = plan_import(rows, desk, others, ALL_KINDS)
     new = old
     if additions.source_count and desk and into:
@@ -142,7 +154,7 @@ def _new_key(desk_key: str | None, named_by: Path, others: Iterable[Desk]) -> st
         raise NewsAssetsError(
             f"`{key}` is not a desk key; use --desk with lower-case letters, digits and _"
         )
-    if any(key == desk.key for desk in others):
+    if desks_with_key(others, key):
         raise NewsAssetsError(
             f"desk `{key}` exists; give its file with --into, or another --desk"
         )
@@ -178,4 +190,4 @@ def _difference(path: Path, old: str, new: str) -> Iterable[str]:
     lines = difflib.unified_diff(
         old.splitlines(), new.splitlines(), str(path), str(path), n=1, lineterm=""
     )
-    return (f"{line}\n" for line in lines)
+    return map("{}\n".format, lines)

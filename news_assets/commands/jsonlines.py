@@ -61,13 +61,19 @@ def read_items(*required: str) -> Iterator[Item]:
         if not line.strip():
             continue
         item, mistake = _item_of(line)
-        mistake = mistake or _mistake(item, required, seen)
         if mistake is None:
-            if (given := item.get("id")) is not None:
-                seen.add(given)
-            yield item
-        else:
+            mistake = _mistake(item, required, seen)
+        if mistake is not None:
             write_line({"id": _id_of(item), "error": f"line {number}: {mistake}"})
+            continue
+        if (given := item.get("id")) is not None:
+            seen.add(given)
+        yield item
+
+
+def text_in(item: Item, key: str, default: str = "") -> str:
+    """Return a text of an item; `default` where it has none or an empty one."""
+    return str(item.get(key) or default)
 
 
 def _item_of(line: str) -> tuple[Item, str | None]:
@@ -94,15 +100,28 @@ def _mistake(item: Item, required: Iterable[str], seen: set[str | int]) -> str |
     if missing := [key for key in required if key not in item]:
         return f"{', '.join(missing)} missing"
     given = item.get("id")
-    if "id" in item and given != _id_of(item):
+    if given != _id_of(item):
         return "id is neither a text nor a whole number"
-    if given is not None and given in seen:
+    if given in seen:
         return "this id is repeated; give every item its own"
-    texts = {key: item[key] for key in _TEXTS if item.get(key) is not None}
-    if wrong := [key for key, value in texts.items() if not isinstance(value, str)]:
+    return _mistake_in_texts(item)
+
+
+def _mistake_in_texts(item: Item) -> str | None:
+    wrong, broken = [], []
+    for key in _TEXTS:
+        value = item.get(key)
+        if value is None:
+            continue
+        if not isinstance(value, str):
+            wrong.append(key)
+        elif not _is_unicode(value):
+            broken.append(key)
+    if wrong:
         return f"{', '.join(wrong)} is not a text"
-    texts["id"] = str(given)
-    if broken := [key for key, value in texts.items() if not _is_unicode(value)]:
+    if not _is_unicode(str(item.get("id"))):
+        broken.append("id")
+    if broken:
         return f"{', '.join(broken)} holds half of a surrogate pair, which is not a character"
     return None
 
@@ -146,11 +165,10 @@ def write_results(
             write_line({"id": item.get("id"), "error": " ".join(str(error).split())})
 
 
-def read_file(path: str, max_bytes: int | None = None) -> bytes:
+def read_file(path: str, max_bytes: int = MAX_FILE_BYTES) -> bytes:
     """Return a file's bytes, decompressed if its name ends in .gz. Raises
     NewsAssetsError if it is too large.
     """
-    max_bytes = max_bytes or MAX_FILE_BYTES
     with gzip.open(path) if path.endswith(".gz") else Path(path).open("rb") as file:
         data: bytes = file.read(max_bytes + 1)
     if len(data) > max_bytes:

@@ -22,12 +22,16 @@ if TYPE_CHECKING:
     from news_assets.store.queries.url_history import Event
 
 
+_Days = Annotated[int, typer.Option(min=1, help="how many days back from today")]
+_Url = Annotated[
+    str | None, typer.Option(help="show the history of this address instead")
+]
+
+
 def status(
     desk: Desk = None,
-    days: Annotated[int, typer.Option(min=1, help="how many days back from today")] = 7,
-    url: Annotated[
-        str | None, typer.Option(help="show the history of this address instead")
-    ] = None,
+    days: _Days = 7,
+    url: _Url = None,
     as_json: Json = False,
 ) -> None:
     """Print the rows of each stage, by agency, of the last days and, where meetings are
@@ -71,11 +75,13 @@ def _counts_table(title: str, counts: Sequence[Mapping[str, Any]]) -> Table:
     for name in names:
         table.add_column(name, justify="right")
     table.add_column("last day", no_wrap=True)
+    sums = dict.fromkeys(names, 0)
     for row in counts:
-        numbers = [str(row[name]) for name in names]
-        table.add_row(row["agency"], *numbers, str(row["last_day"] or "-"))
-    sums = [str(sum(row[name] for row in counts)) for name in names]
-    table.add_row("all", *sums, "")
+        for name in names:
+            sums[name] += row[name]
+        last_day = row["last_day"] or "-"
+        table.add_row(row["agency"], *(str(row[name]) for name in names), str(last_day))
+    table.add_row("all", *map(str, sums.values()), "")
     return table
 
 

@@ -29,7 +29,7 @@ from news_assets.pipeline.civic.item_words import (
 )
 from news_assets.ports.search_index import Filters
 from news_assets.records.articles import RawArticle
-from news_assets.records.meetings import StoredMeeting
+from news_assets.records.meetings import StoredItem, StoredMeeting
 from news_assets.records.reading import StoredDocument
 from news_assets.search import open_index
 from news_assets.settings import Settings
@@ -53,13 +53,17 @@ _SHORTEST_ID = 8  # of a document's id, which is a hash
 _LINKS = ("agenda_url", "packet_url", "minutes_url", "video_url", "url")
 
 
+_MeetingId = Annotated[
+    str, typer.Argument(help="meeting_id, as in the table `meetings`")
+]
+_WithText = Annotated[
+    bool, typer.Option("--text", help="also the first lines of each document")
+]
+
+
 def meeting(
-    meeting_id: Annotated[
-        str, typer.Argument(help="meeting_id, as in the table `meetings`")
-    ],
-    with_text: Annotated[
-        bool, typer.Option("--text", help="also the first lines of each document")
-    ] = False,
+    meeting_id: _MeetingId,
+    with_text: _WithText = False,
     as_json: Json = False,
 ) -> None:
     """Print a meeting; with its texts, also the first lines of each document.
@@ -91,12 +95,10 @@ def _line(
     row["topics"] = dict(topics_of_meeting(_kept(details, topics)))
     row["items"] = []
     for one, found in zip(details.items, topics, strict=True):
-        item = asdict(one.item)
-        item["topics"] = found
-        item["summary"] = one.summary
-        item["documents"] = [
-            _document(each, with_text=with_text) for each in one.documents
-        ]
+        item = asdict(one.item) | {"topics": found, "summary": one.summary}
+        item["documents"] = []
+        for document in one.documents:
+            item["documents"].append(_document(document, with_text=with_text))
         row["items"].append(item)
     return row
 
@@ -113,17 +115,19 @@ def _kept(
     details: MeetingDetails, topics: list[tuple[str, ...]]
 ) -> list[tuple[str, ...]]:
     """Return the topics of the items that are business of the meeting, not procedure."""
-    return [
-        found
-        for one, found in zip(details.items, topics, strict=True)
-        if one.item.filter_tier != "dropped"
-    ]
+    kept = []
+    for one, found in zip(details.items, topics, strict=True):
+        if one.item.filter_tier != "dropped":
+            kept.append(found)
+    return kept
 
 
 def _first_lines(text: str | None) -> str:
-    beginning = (text or "")[: 20 * _FIRST_CHARS]
-    lines = [line.strip() for line in beginning.splitlines()]
-    return " / ".join([line for line in lines if line][:_FIRST_LINES])[:_FIRST_CHARS]
+    if not text:
+        return ""
+    beginning = text[: 20 * _FIRST_CHARS].splitlines()
+    lines = list(filter(None, map(str.strip, beginning)))
+    return " / ".join(lines[:_FIRST_LINES])[:_FIRST_CHARS]
 
 
 # --- terminal output ------------------------------------------------------------------
@@ -150,12 +154,18 @@ def _show(
     if not details.items:
         terminal.print("no agenda items")
         return
+    terminal.print(_items_table(details, topics, with_text=with_text))
+
+
+def _items_table(
+    details: MeetingDetails, topics: list[tuple[str, ...]], *, with_text: bool
+) -> Table:
     table = Table(box=box.SIMPLE, show_header=False, pad_edge=False)
     table.add_column("number", no_wrap=True)
     table.add_column("item", overflow="fold")
     for one, found in zip(details.items, topics, strict=True):
         table.add_row(one.item.number, Group(*_item(one, found, with_text=with_text)))
-    terminal.print(table)
+    return table
 
 
 def _head(row: StoredMeeting, timezone: str) -> Iterator[str]:
@@ -178,15 +188,9 @@ def _item(
 ) -> Iterator[Text]:
     item = one.item
     yield Text(item.title, style="dim" if item.filter_tier else "bold")
-    facts: list[str | None] = [item.section]
-    if item.matter_file:
-        facts.append(f"file {item.matter_file}")
-    facts += [item.matter_type, ", ".join(item.sponsors)]
-    if item.filter_tier != "dropped":
-        facts += [_label(code) for code in topics]
-    facts.append(item.filter_reason)
-    if any(facts):
-        yield Text(" · ".join(filter(None, facts)), style="dim")
+    facts = " · ".join(filter(None, _facts_of_item(item, topics)))
+    if facts:
+        yield Text(facts, style="dim")
     if one.summary:
         yield Text(one.summary)
     for document in one.documents:
@@ -195,6 +199,17 @@ def _item(
     for name, url in zip(item.attachment_names, item.attachment_urls, strict=True):
         if url not in known:
             yield Text(f"waiting {name}")
+
+
+def _facts_of_item(item: StoredItem, topics: tuple[str, ...]) -> Iterator[str | None]:
+    yield item.section
+    if item.matter_file:
+        yield f"file {item.matter_file}"
+    yield item.matter_type
+    yield ", ".join(item.sponsors)
+    if item.filter_tier != "dropped":
+        yield from map(_label, topics)
+    yield item.filter_reason
 
 
 def _document_lines(document: StoredDocument, *, with_text: bool) -> Iterator[Text]:
@@ -218,14 +233,18 @@ def _label(code: str) -> str:
 # --- whole texts ----------------------------------------------------------------------
 
 
+_TextId = Annotated[
+    str,
+    typer.Argument(help="document_id or its beginning, article_id, or meeting_id"),
+]
+_Output = Annotated[
+    Path | None, typer.Option(help="file to write; default: standard output")
+]
+
+
 def text(
-    text_id: Annotated[
-        str,
-        typer.Argument(help="document_id or its beginning, article_id, or meeting_id"),
-    ],
-    output: Annotated[
-        Path | None, typer.Option(help="file to write; default: standard output")
-    ] = None,
+    text_id: _TextId,
+    output: _Output = None,
 ) -> None:
     """Write the text with this id; an existing file is replaced at once or not at all.
 

@@ -117,17 +117,15 @@ def _estimate(
     means = mean_tokens(lake, [prompt.version for prompt in prompts])
     sends_batches = partial(enricher.sends_batches, desk.enrich)
     found = preview.found
-    new = estimated(
-        found.new, means, now, is_batch=partial(sends_batches, is_backfill=False)
-    )
-    again = estimated(
-        found.again, means, now, is_batch=partial(sends_batches, is_backfill=True)
-    )
+    is_batch = partial(sends_batches, is_backfill=False)
+    new = estimated(found.new, means, now, is_batch=is_batch)
+    is_batch = partial(sends_batches, is_backfill=True)
+    again = estimated(found.again, means, now, is_batch=is_batch)
     return _Estimate(desk, found, new, again, means)
 
 
 def _models(found: Found) -> list[str]:
-    return sorted({model for model, _ in (*found.new, *found.again)})
+    return sorted({*dict(found.new), *dict(found.again)})
 
 
 # --- output ---------------------------------------------------------------------------
@@ -143,7 +141,7 @@ def _facts(
         "ceilings": asdict(Settings.read().ceilings),
         "spent_today": total.day,
         "spent_this_month": total.month,
-        "calls_so_far": [asdict(one) for one in spending],
+        "calls_so_far": list(map(asdict, spending)),
     }
 
 
@@ -189,10 +187,9 @@ def _show(
     if not spending:
         terminal.print_line("no calls of language models so far for these articles")
         return
+    calls = sum(one.calls for one in spending)
     usd = total_usd(one.usd for one in spending)
-    terminal.print_line(
-        f"so far: {sum(one.calls for one in spending):,} calls, {price_text(usd)} USD"
-    )
+    terminal.print_line(f"so far: {calls:,} calls, {price_text(usd)} USD")
     terminal.print_whole(_table(spending))
 
 
@@ -223,10 +220,10 @@ def _lines(estimate: _Estimate) -> Iterator[str]:
 def _price(sent: Sent) -> str:
     if not sent.calls:
         return "nothing to pay"
-    tokens = f"{sent.input_tokens:,} tokens in, {sent.output_tokens:,} out"
-    return f"{tokens}, " + (
-        "price unknown" if sent.usd is None else f"about {price_text(sent.usd)} USD"
-    )
+    price = "price unknown"
+    if sent.usd is not None:
+        price = f"about {price_text(sent.usd)} USD"
+    return f"{sent.input_tokens:,} tokens in, {sent.output_tokens:,} out, {price}"
 
 
 def _basis(estimate: _Estimate) -> str:
@@ -259,11 +256,12 @@ def _table(spending: Sequence[Spending]) -> Table:
         "day (UTC)", *section.header, box=None, pad_edge=False, padding=(0, 2, 0, 0)
     )
     for one, row in zip(spending, section.rows, strict=True):
-        table.add_row(
-            one.called_on.isoformat(),
-            *(f"{value:,}" if isinstance(value, int) else str(value) for value in row),
-        )
+        table.add_row(one.called_on.isoformat(), *map(_cell, row))
     return table
+
+
+def _cell(value: object) -> str:
+    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 # --- explain --------------------------------------------------------------------------
@@ -292,6 +290,11 @@ class _Explanation:
     calls: Sequence[ModelCall]
     evidence: Sequence[Evidence]
     depth: tuple[Depth, str] | None
+
+    @property
+    def text(self) -> str:
+        """The text of the article; empty without one."""
+        return self.article.text or ""
 
     @property
     def is_outdated(self) -> bool:
@@ -335,30 +338,30 @@ def _articles(lake: Reader, name: str) -> list[RawArticle]:
 def _explanation(
     lake: Reader, article: RawArticle, rules: Mapping[str, DepthRules]
 ) -> _Explanation:
-    rows = lake.read(EnrichedArticle, article_id=[article.article_id])
     depth = None
     if article.meeting_id:
         depth = depth_of(article, rules.get(article.desk, DepthRules()))
-    ids = {article.article_id}
-    if not rows:
-        calls = lake.read(ModelCall, article_id=ids)
-        return _Explanation(article, None, _by_time(calls), [], depth)
-    row = rows[0]
-    if row.reused_from:
-        ids.add(row.reused_from)
-    calls = [
-        *lake.read(ModelCall, article_id=ids),
-        # The calls for an equal text, which may be another article's.
-        *lake.read(ModelCall, input_hash=[row.input_hash]),
-    ]
-    evidence = evidence_of(row, article.text or "")
-    return _Explanation(article, row, _by_time(calls), evidence, depth)
+    rows = lake.read(EnrichedArticle, article_id=[article.article_id])
+    row = rows[0] if rows else None
+    calls = _calls_for(lake, article, row)
+    evidence = evidence_of(row, article.text or "") if row else []
+    return _Explanation(article, row, calls, evidence, depth)
 
 
-def _by_time(calls: Iterable[ModelCall]) -> list[ModelCall]:
-    """Return each call once, in the order in which they were made."""
-    unique = {call.call_id: call for call in calls}
-    return sorted(unique.values(), key=lambda call: call.called_at)
+def _calls_for(
+    lake: Reader, article: RawArticle, row: EnrichedArticle | None
+) -> list[ModelCall]:
+    """Return the calls for an article and for the one whose result it has, in the order
+    in which they were made.
+    """
+    calls = lake.read(ModelCall, article_id=[article.article_id])
+    if row is not None:
+        # for an equal text, which may be another article's
+        calls += lake.read(ModelCall, input_hash=[row.input_hash])
+    if row is not None and row.reused_from:
+        calls += lake.read(ModelCall, article_id=[row.reused_from])
+    once = {call.call_id: call for call in calls}
+    return sorted(once.values(), key=lambda call: call.called_at)
 
 
 # --- output ---------------------------------------------------------------------------
@@ -369,7 +372,7 @@ def _explained_facts(one: _Explanation) -> dict[str, Any]:
     marked_text = None
     depth = None
     if one.evidence:
-        marked_text = marked(article.text or "", one.evidence)
+        marked_text = marked(one.text, one.evidence)
     if one.depth:
         depth = dict(zip(("depth", "reason"), one.depth, strict=True))
     return {
@@ -382,29 +385,34 @@ def _explained_facts(one: _Explanation) -> dict[str, Any]:
         **_row_facts(one.row),
         "is_outdated": one.is_outdated,
         "depth": depth,
-        "evidence": [asdict(each) for each in one.evidence],
+        "evidence": list(map(asdict, one.evidence)),
         "marked_text": marked_text,
         "usd": total_usd(call.usd for call in one.calls),
-        "calls": [asdict(call) for call in one.calls],
+        "calls": list(map(asdict, one.calls)),
     }
 
 
 def _row_facts(row: EnrichedArticle | None) -> dict[str, Any]:
     if row is None:
         return dict.fromkeys(("outcome", "reason", "made_by", "result"))
-    names = [field.name for field in fields(Enrichment)]
+    result = [field.name for field in fields(Enrichment)]
     return {
         "outcome": row.outcome,
         "reason": row.reason,
-        "made_by": {name: getattr(row, name) for name in _MADE_BY},
-        "result": {name: getattr(row, name) for name in names},
+        "made_by": _values(row, _MADE_BY),
+        "result": _values(row, result),
     }
+
+
+def _values(row: EnrichedArticle, names: Iterable[str]) -> dict[str, Any]:
+    return {name: getattr(row, name) for name in names}
 
 
 def _show_explained(one: _Explanation) -> None:
     terminal = Terminal()
     terminal.print_line(one.article.article_id, style="bold")
-    for line in (one.article.title or "without a title", *_row_lines(one)):
+    terminal.print_line(one.article.title or "without a title")
+    for line in _row_lines(one):
         terminal.print_line(line)
     for call in one.calls:
         terminal.print_line(_call_line(call, one.article.article_id), style="bold")
@@ -412,7 +420,7 @@ def _show_explained(one: _Explanation) -> None:
             terminal.print_line(f"  {line}")
     if any(each.span for each in one.evidence):
         terminal.print_line("text, with the evidence in marks:", style="bold")
-        for line in marked_paragraphs(one.article.text or "", one.evidence):
+        for line in marked_paragraphs(one.text, one.evidence):
             terminal.print_line(f"  {line}")
 
 
@@ -444,7 +452,8 @@ def _row_lines(one: _Explanation) -> Iterator[str]:
 
 
 def _result_lines(row: EnrichedArticle) -> Iterator[str]:
-    theme = f"none: {row.theme_reason or 'no theme fits'}"
+    reason = row.theme_reason or "no theme fits"
+    theme = f"none: {reason}"
     if row.theme_code:
         theme = f"{row.theme_code} {' > '.join(row.theme_labels)}"
     yield f"theme: {theme} (score {row.theme_score:.2f})"
@@ -480,12 +489,14 @@ def _call_line(call: ModelCall, article_id: str) -> str:
         f"{call.called_at:%Y-%m-%d %H:%M:%S}Z {call.kind} by {call.model}, prompt"
         f" {call.prompt_version}, {call.via}"
     )
-    cost = f"{tokens}; {price_text(call.usd)} USD; {call.elapsed_ms:,} ms"
     reason = f": {call.reason}" if call.reason else ""
-    other = (
-        "" if call.article_id == article_id else f"; requested for {call.article_id}"
+    other = ""
+    if call.article_id != article_id:
+        other = f"; requested for {call.article_id}"
+    return (
+        f"{sent}: {tokens}; {price_text(call.usd)} USD; {call.elapsed_ms:,} ms;"
+        f" {call.outcome}{reason}{other}"
     )
-    return f"{sent}: {cost}; {call.outcome}{reason}{other}"
 
 
 def _count(n: int | None) -> str:

@@ -1,6 +1,6 @@
 """Open the lake that the settings name, and check the names of desks and agencies."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 
 from news_assets.errors import NewsAssetsError
 from news_assets.records.desks import USUAL_CAPS, Caps, Desk
@@ -32,12 +32,17 @@ def desks_of_files(key: str | None) -> list[Desk]:
     Raises:
         NewsAssetsError: No desk file has the key.
     """
-    chosen = [desk for desk in _desks(Settings.read().caps) if key in (None, desk.key)]
+    chosen = desks_with_key(_desks(Settings.read().caps), key)
     if not chosen:
         raise NewsAssetsError(
             f"desk `{key}` is in the lake only; name its desk file in NEWS_DESKS"
         )
     return chosen
+
+
+def desks_with_key(desks: Iterable[Desk], key: str | None) -> list[Desk]:
+    """Return the desk with this key, if there is one; without a key all of them."""
+    return [desk for desk in desks if key in (None, desk.key)]
 
 
 def desk_named(key: str) -> Desk | None:
@@ -72,10 +77,10 @@ def check_names(desk: str | None, agency: str | None) -> None:
             rows = lake.query("SELECT DISTINCT desk, agency FROM entries")
         known |= set(rows.iter_rows())
     if not _are_known(known, desk, None):
-        keys = ", ".join(sorted({key for key, _ in known}))
-        raise NewsAssetsError(f"no desk `{desk}`; there are: {keys}")
+        keys = sorted(dict(known))
+        raise NewsAssetsError(f"no desk `{desk}`; there are: {', '.join(keys)}")
     if not _are_known(known, desk, agency):
-        agencies = sorted({each for key, each in known if desk in (None, key)})
+        agencies = sorted(_agencies_of(known, desk))
         raise NewsAssetsError(f"no agency `{agency}`; there are: {', '.join(agencies)}")
 
 
@@ -83,7 +88,8 @@ def _names_of_files() -> set[tuple[str, str]]:
     """Return the keys of desk and agency of every agency in the desk files."""
     found: set[tuple[str, str]] = set()
     for desk in _desks():
-        found.update((desk.key, agency.key) for agency in desk.agencies)
+        for agency in desk.agencies:
+            found.add((desk.key, agency.key))
     return found
 
 
@@ -101,4 +107,10 @@ def _desks(caps: Caps = USUAL_CAPS) -> tuple[Desk, ...]:
 def _are_known(
     known: Collection[tuple[str, str]], desk: str | None, agency: str | None
 ) -> bool:
-    return any(desk in (None, key) and agency in (None, each) for key, each in known)
+    agencies = _agencies_of(known, desk)
+    return bool(agencies) and (agency is None or agency in agencies)
+
+
+def _agencies_of(known: Collection[tuple[str, str]], desk: str | None) -> set[str]:
+    """Return the agencies of a desk; without one, those of all."""
+    return {agency for key, agency in known if desk in (None, key)}

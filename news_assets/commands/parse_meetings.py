@@ -7,7 +7,13 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from news_assets.clients.sandbox import ProcessSandbox
-from news_assets.commands.jsonlines import Item, read_file, read_items, write_results
+from news_assets.commands.jsonlines import (
+    Item,
+    read_file,
+    read_items,
+    text_in,
+    write_results,
+)
 from news_assets.errors import NewsAssetsError, SourceError
 from news_assets.records.meetings import AgendaItem, Meeting
 
@@ -23,20 +29,18 @@ def parse_meetings() -> None:
     with ProcessSandbox() as sandbox:
 
         def parse(item: Item) -> Item:
-            kind, url = str(item["kind"]), str(item.get("url") or "")
+            kind, url = str(item["kind"]), text_in(item, "url")
             answers = _answers(Path(str(item["path"])))
             timezone, now = _present(item)
             context = ParseContext(timezone=timezone, now=now)
             [listing] = sandbox.run(read_answers, [(kind, answers, url, context)])
             if isinstance(listing, NewsAssetsError):
                 raise listing
-            return {
-                "id": item["id"],
-                "meetings": [
-                    _line(meeting, kind, owner_of(url)) for meeting in listing.meetings
-                ],
-                "problems": list(listing.problems),
-            }
+            meetings = []
+            for meeting in listing.meetings:
+                meetings.append(_line(meeting, kind, owner_of(url)))
+            problems = list(listing.problems)
+            return {"id": item["id"], "meetings": meetings, "problems": problems}
 
         write_results(read_items("id", "kind", "path"), parse, "reading meetings")
 
@@ -47,7 +51,7 @@ def _answers(path: Path) -> list[tuple[str, bytes]]:
     """
     if not path.is_dir():
         return [(path.name, read_file(str(path)))]
-    files = sorted(file for file in path.rglob("*") if file.is_file())
+    files = sorted(filter(Path.is_file, path.rglob("*")))
     if len(files) > _MAX_FILES:
         raise SourceError(f"{path}: more than {_MAX_FILES} files")
     return [(file.name, read_file(str(file))) for file in files]
@@ -55,7 +59,7 @@ def _answers(path: Path) -> list[tuple[str, bytes]]:
 
 def _present(item: Item) -> tuple[str, datetime]:
     """Return the zone and the present that an item states."""
-    timezone = str(item.get("timezone") or "UTC")
+    timezone = text_in(item, "timezone", "UTC")
     try:
         zone = ZoneInfo(timezone)
     except (LookupError, ValueError, OSError) as error:
@@ -99,7 +103,7 @@ def _line(meeting: Meeting, kind: str, owner: str) -> Item:
         "packet_url": meeting.packet_url,
         "minutes_url": meeting.minutes_url,
         "links": [{"title": link.title, "href": link.href} for link in meeting.links],
-        "items": [_item(item) for item in meeting.items],
+        "items": list(map(_item, meeting.items)),
     }
 
 

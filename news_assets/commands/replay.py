@@ -54,14 +54,17 @@ _MEANINGS: dict[Change, str] = {
 }
 
 
+_Write = Annotated[
+    bool, typer.Option("--write", help="store the new texts, as changes of method")
+]
+
+
 def replay(
     desk: DeskOption = None,
     agency: Agency = None,
     from_day: From = None,
     to_day: To = None,
-    write: Annotated[
-        bool, typer.Option("--write", help="store the new texts, as changes of method")
-    ] = False,
+    write: _Write = False,
     as_json: Json = False,
 ) -> None:
     """Replay the articles of these desks, agencies and days, one desk after the other."""
@@ -176,9 +179,9 @@ def _show(
     terminal = Terminal()
     for line in _lines(desk, summary, write=write):
         terminal.print_line(line)
-    if diffs:
+    if summary.worst:
         terminal.print()
-        terminal.print(_table([one for one, _ in diffs]))
+        terminal.print(_table(summary.worst))
     changed = [(one, diff) for one, diff in diffs if diff]
     for one, diff in changed[:_SHOWN_DIFFS]:
         terminal.print()

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 from rich import box
@@ -43,41 +43,47 @@ _SHOWN_COPIES = 5  # of a hit
 _MARKED = re.compile(r"<mark>([^<]*)</mark>")  # a snippet is escaped HTML
 
 
+_Query = Annotated[
+    str, typer.Argument(help="words, or a sentence; empty lists the newest")
+]
+_Theme = Annotated[str | None, typer.Option(help="theme code, any level")]
+_Language = Annotated[str | None, typer.Option(help="language code")]
+_Entity = Annotated[str | None, typer.Option(help="name of a person, body or place")]
+_Tone = Annotated[_Sentiment | None, typer.Option(help="tone of the text")]
+_Body = Annotated[
+    str | None,
+    typer.Option(help="council, board or committee; or a part of its name"),
+]
+_Matter = Annotated[str | None, typer.Option(help="key of a matter")]
+_MeetingStatus = Annotated[
+    MeetingStatus | None, typer.Option(help="status of the meeting")
+]
+_Mode = Annotated[SearchMode, typer.Option(help="by words, by meaning, or by both")]
+_Sort = Annotated[SearchSort, typer.Option(help="the best first, or the newest")]
+_Limit = Annotated[int, typer.Option(min=1, max=250, help="how many hits")]
+_Explain = Annotated[
+    bool,
+    typer.Option("--explain", help="show ranks, and where each word was found"),
+]
+
+
 def search_articles(
-    query: Annotated[
-        str, typer.Argument(help="words, or a sentence; empty lists the newest")
-    ],
+    query: _Query,
     desk: Desk = None,
     agency: Agency = None,
-    theme: Annotated[str | None, typer.Option(help="theme code, any level")] = None,
-    language: Annotated[str | None, typer.Option(help="language code")] = None,
-    entity: Annotated[
-        str | None, typer.Option(help="name of a person, body or place")
-    ] = None,
-    sentiment: Annotated[
-        _Sentiment | None, typer.Option(help="tone of the text")
-    ] = None,
-    body: Annotated[
-        str | None,
-        typer.Option(help="council, board or committee; or a part of its name"),
-    ] = None,
-    matter: Annotated[str | None, typer.Option(help="key of a matter")] = None,
-    meeting_status: Annotated[
-        MeetingStatus | None, typer.Option(help="status of the meeting")
-    ] = None,
+    theme: _Theme = None,
+    language: _Language = None,
+    entity: _Entity = None,
+    sentiment: _Tone = None,
+    body: _Body = None,
+    matter: _Matter = None,
+    meeting_status: _MeetingStatus = None,
     from_day: From = None,
     to_day: To = None,
-    mode: Annotated[
-        SearchMode, typer.Option(help="by words, by meaning, or by both")
-    ] = "hybrid",
-    sort: Annotated[
-        SearchSort, typer.Option(help="the best first, or the newest")
-    ] = "relevance",
-    limit: Annotated[int, typer.Option(min=1, max=250, help="how many hits")] = 10,
-    explain: Annotated[
-        bool,
-        typer.Option("--explain", help="show ranks, and where each word was found"),
-    ] = False,
+    mode: _Mode = "hybrid",
+    sort: _Sort = "relevance",
+    limit: _Limit = 10,
+    explain: _Explain = False,
     as_json: Json = False,
 ) -> None:
     """Search the index that the settings name and print the answer.
@@ -85,6 +91,7 @@ def search_articles(
     Raises:
         NewsAssetsError: No such desk or agency, not one body, or no index.
     """
+    check_names(desk, agency)
     filters = Filters(
         desk=desk,
         agency=agency,
@@ -94,51 +101,51 @@ def search_articles(
         to_day=day_of(to_day),
         entity=entity,
         sentiment=sentiment,
-        body=body,
+        body=None if body is None else _whole_name(body),
         matter=matter,
         meeting_status=meeting_status,
     )
-    check_names(desk, agency)
-    filters = _with_whole_name(filters)
     with open_index() as index:
         answer = index.search(
             query, filters, mode=mode, sort=sort, limit=limit, explain=explain
         )
     hits, others = hits_with_copies(answer.hits, filters)
-    if not as_json:
-        show(replace(answer, hits=hits), query, others)
-        return
+    answer = replace(answer, hits=hits)
+    if as_json:
+        write_line(_facts(answer, others))
+    else:
+        show(answer, query, others)
+
+
+def _facts(answer: SearchAnswer, others: Copies) -> dict[str, Any]:
+    """Return an answer as it is printed with --json."""
     lines = []
-    for hit in hits:
-        copied = [asdict(copy) for copy in others.get(hit.article_id, ())]
-        lines.append(asdict(hit) | {"copies": copied})
-    write_line(
-        {
-            "hits": lines,
-            "found": answer.found,
-            "facets": answer.facets,
-            "took_ms": round(answer.took_ms, 2),
-        }
-    )
+    for hit in answer.hits:
+        copies = list(map(asdict, others.get(hit.article_id, ())))
+        lines.append(asdict(hit) | {"copies": copies})
+    return {
+        "hits": lines,
+        "found": answer.found,
+        "facets": answer.facets,
+        "took_ms": round(answer.took_ms, 2),
+    }
 
 
-def _with_whole_name(filters: Filters) -> Filters:
-    """Return the filters with the body's whole name in place of a part of it.
+def _whole_name(body: str) -> str:
+    """Return the whole name of the body with this part of a name.
 
     Raises:
         NewsAssetsError: The part is in no body's name, or in several.
     """
-    if filters.body is None:
-        return filters
     from news_assets.store.queries.stored_meetings import bodies_named
 
     with open_lake() as lake:
-        names = bodies_named(lake, filters.body)
+        names = bodies_named(lake, body)
     if len(names) == 1:
-        return replace(filters, body=names[0])
+        return names[0]
     found = "; ".join(names) if names else "none"
     raise NewsAssetsError(
-        f"--body {filters.body}: it has to select one body, and selects: {found}"
+        f"--body {body}: it has to select one body, and selects: {found}"
     )
 
 
@@ -179,11 +186,15 @@ def show(answer: SearchAnswer, text: str, others: Copies) -> None:
         table.add_row(str(number), Group(*lines), end_section=True)
     terminal.print(table)
     for name, counts in answer.facets.items():
-        if name == "day" or not counts:
-            continue
-        top = sorted(counts.items(), key=lambda item: -item[1])[:_FACET_VALUES]
-        values = ", ".join(f"{value} {count}" for value, count in top)
-        terminal.print(Text.assemble((f"{name}:", "dim"), f" {values}"))
+        if counts and name != "day":
+            values = ", ".join(_most_frequent(counts))
+            terminal.print(Text.assemble((f"{name}:", "dim"), f" {values}"))
+
+
+def _most_frequent(counts: Mapping[str, int]) -> Iterator[str]:
+    by_count = sorted(counts.items(), key=lambda item: -item[1])
+    for value, count in by_count[:_FACET_VALUES]:
+        yield f"{value} {count}"
 
 
 def _lines_of(hit: SearchHit, others: Sequence[Copy]) -> Iterator[Text]:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from datetime import UTC, date, datetime, time, timedelta
 from functools import partial
+from itertools import starmap
 from time import perf_counter
 from typing import Annotated
 
@@ -72,11 +73,14 @@ def _rebuilds() -> None:
     """
 
 
+_DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="show what would be done, and do nothing")
+]
+
+
 @app.command("search", help=_HELP)
 def rebuild_search(
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="show what would be done, and do nothing")
-    ] = False,
+    dry_run: _DryRun = False,
 ) -> None:
     """Rebuild the index that NEWS_SEARCH names, or print what a rebuild would do."""
     settings = Settings.read()
@@ -113,7 +117,7 @@ def _desks(lake: Lake, settings: Settings) -> list[DeskDocuments]:
         names[key] = {}
     for desk in load_desks(settings.desks, ALL_KINDS):
         names[desk.key] = {agency.key: agency.name for agency in desk.agencies}
-    found = [DeskDocuments(key, of_desk) for key, of_desk in sorted(names.items())]
+    found = list(starmap(DeskDocuments, sorted(names.items())))
     _refresh(lake, found)
     return found
 
@@ -129,7 +133,7 @@ def _dry_run(
     dim: int | None,
 ) -> Iterator[str]:
     vectors = f"vectors of {model}, {dim} dimensions" if model else "no vectors"
-    total = sum(desk.expected.height for desk in desks)
+    total = _expected_count(desks)
     yield f"{settings.search}: {total} documents would be sent from the lake, {vectors}"
     try:
         with open_index(*settings.search_place) as index:
@@ -158,8 +162,10 @@ def _schema_changes(settings: Settings) -> Iterator[str]:
     if settings.search != EMBEDDED:
         with closing(connect_typesense(*settings.search_place)) as index:
             changes = index.schema_changes()
-        yield from (f"field {change}" for change in changes)
-        yield "" if changes else "the index has every field that this program writes"
+        for change in changes:
+            yield f"field {change}"
+        if not changes:
+            yield _NO_CHANGES
 
 
 # --- rebuild --------------------------------------------------------------------------
@@ -216,10 +222,8 @@ def _fill(
         for round_ in range(_MAX_ROUNDS):
             if round_:
                 _refresh(lake, desks)
-            total = sum(desk.expected.height for desk in desks)
-            task = progress.add_task(
-                "changed meanwhile" if round_ else "documents", total=total
-            )
+            label = "changed meanwhile" if round_ else "documents"
+            task = progress.add_task(label, total=_expected_count(desks))
             advance = partial(progress.advance, task)
             sent = 0
             for desk in desks:
@@ -231,6 +235,10 @@ def _fill(
 def _refresh(lake: Lake, desks: Sequence[DeskDocuments]) -> None:
     for desk in desks:
         desk.refresh(expected_documents(lake, desk.key, desk.agency_names))
+
+
+def _expected_count(desks: Sequence[DeskDocuments]) -> int:
+    return sum(desk.expected.height for desk in desks)
 
 
 def _refusals(desks: Sequence[DeskDocuments]) -> Iterator[str]:
@@ -272,20 +280,22 @@ _MAX_DAYS = 3650
 _NO_CHANGES = "the index has every field that this program writes"
 
 
+_Desk = Annotated[str | None, typer.Option(help="the only desk that can be searched")]
+_Days = Annotated[
+    int | None,
+    typer.Option(min=1, max=_MAX_DAYS, help="valid for so many days"),
+]
+_Expires = Annotated[
+    datetime | None, typer.Option(formats=["%Y-%m-%d"], help="last valid day, UTC")
+]
+_Description = Annotated[str, typer.Option(help="purpose, as listed by the server")]
+
+
 def make_search_key(
-    desk: Annotated[
-        str | None, typer.Option(help="the only desk that can be searched")
-    ] = None,
-    days: Annotated[
-        int | None,
-        typer.Option(min=1, max=_MAX_DAYS, help="valid for so many days"),
-    ] = None,
-    expires: Annotated[
-        datetime | None, typer.Option(formats=["%Y-%m-%d"], help="last valid day, UTC")
-    ] = None,
-    description: Annotated[
-        str, typer.Option(help="purpose, as listed by the server")
-    ] = "news-assets search-key",
+    desk: _Desk = None,
+    days: _Days = None,
+    expires: _Expires = None,
+    description: _Description = "news-assets search-key",
     as_json: Json = False,
 ) -> None:
     """Create the key on the server and print it.
@@ -307,19 +317,22 @@ def make_search_key(
 
 def _expiry(now: datetime, days: int | None, expires: date | None) -> datetime:
     """Return the end of the `expires` day in UTC, else `days` from now."""
-    if days is not None and expires is not None:
-        raise NewsAssetsError("give --days or --expires, not both")
     if expires is None:
         return now + timedelta(days=days or _DEFAULT_DAYS)
+    if days is not None:
+        raise NewsAssetsError("give --days or --expires, not both")
     if expires < now.date():
         raise NewsAssetsError(f"--expires {expires} is in the past")
     return datetime.combine(expires + timedelta(days=1), time(), UTC)
 
 
+_AddSearchFieldsDryRun = Annotated[
+    bool, typer.Option("--dry-run", help="show where fields differ, and do nothing")
+]
+
+
 def add_search_fields(
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="show where fields differ, and do nothing")
-    ] = False,
+    dry_run: _AddSearchFieldsDryRun = False,
 ) -> None:
     """Add the missing fields, or show where fields differ.
 

@@ -27,31 +27,37 @@ _MMAP_BYTES = 128 << 10
 _ALWAYS = ("localhost", "127.0.0.1", "[::1]")
 
 
+_Host = Annotated[str, typer.Option(help="address to listen on")]
+_Port = Annotated[int, typer.Option(min=0, max=65535, help="port; 0 for a free one")]
+_Name = Annotated[
+    list[str] | None,
+    typer.Option(help="another name that the server is reached by; repeatable"),
+]
+_Origin = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="https:// address of a site whose pages may read this one; repeatable"
+    ),
+]
+_RequestsPerMinute = Annotated[
+    int, typer.Option(min=0, help="most of one client; 0 for no limit")
+]
+_ConnectionsOfClient = Annotated[
+    int,
+    typer.Option(
+        min=0,
+        help="connections from one address; 0, for no limit, behind a proxy",
+    ),
+]
+
+
 def serve(
-    host: Annotated[str, typer.Option(help="address to listen on")] = "127.0.0.1",
-    port: Annotated[
-        int, typer.Option(min=0, max=65535, help="port; 0 for a free one")
-    ] = 8970,
-    name: Annotated[
-        list[str] | None,
-        typer.Option(help="another name that the server is reached by; repeatable"),
-    ] = None,
-    origin: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="https:// address of a site whose pages may read this one; repeatable"
-        ),
-    ] = None,
-    requests_per_minute: Annotated[
-        int, typer.Option(min=0, help="most of one client; 0 for no limit")
-    ] = 600,
-    connections_of_client: Annotated[
-        int,
-        typer.Option(
-            min=0,
-            help="connections from one address; 0, for no limit, behind a proxy",
-        ),
-    ] = 20,
+    host: _Host = "127.0.0.1",
+    port: _Port = 8970,
+    name: _Name = None,
+    origin: _Origin = None,
+    requests_per_minute: _RequestsPerMinute = 600,
+    connections_of_client: _ConnectionsOfClient = 20,
 ) -> None:
     """Serve until interrupted.
 

@@ -64,6 +64,11 @@ class Terminal(Console):
         wide.print(table, crop=False)
 
 
+def in_backquotes(names: Iterable[str]) -> str:
+    """Return names as a message quotes them: `one`, `two`."""
+    return ", ".join(map("`{}`".format, names))
+
+
 def report(line: str) -> None:
     """Write one line to standard error."""
     sys.stderr.write(f"{terminal_line(line)}\n")

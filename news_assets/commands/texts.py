@@ -15,6 +15,7 @@ from news_assets.commands.jsonlines import (
     input_lines,
     read_file,
     read_items,
+    text_in,
     write_line,
     write_results,
 )
@@ -57,7 +58,7 @@ def parse_feed() -> None:
                 "id": item["id"],
                 "title": listing.title,
                 "language": listing.language,
-                "entries": [_entry(entry) for entry in listing.entries],
+                "entries": list(map(_entry, listing.entries)),
                 "problems": list(listing.problems),
             }
 
@@ -92,7 +93,7 @@ def extract() -> None:
     with ProcessSandbox() as sandbox:
 
         def extract_one(item: Item) -> Item:
-            timezone = item.get("timezone") or "UTC"
+            timezone = text_in(item, "timezone", "UTC")
             language = item.get("language")
             page = with_document(_page_of(item), sandbox, language)
             found = _call(sandbox, read_page, page, timezone, language)
@@ -110,7 +111,7 @@ def read_document() -> None:
             body = read_file(path, MAX_DOCUMENT_BYTES)
             name = Path(path).name
             found = sandbox.read_document(
-                body, str(item.get("content_type") or ""), name, item.get("language")
+                body, text_in(item, "content_type"), name, item.get("language")
             )
             return _line_of(item, found, _DOCUMENT)
 
@@ -118,7 +119,10 @@ def read_document() -> None:
 
 
 def _line_of(item: Item, found: object, names: Sequence[str]) -> Item:
-    return {"id": item["id"]} | {name: getattr(found, name) for name in names}
+    line = {"id": item["id"]}
+    for name in names:
+        line[name] = getattr(found, name)
+    return line
 
 
 def canonical_url() -> None:
@@ -149,14 +153,13 @@ def classify() -> None:
 
         def classify_one(item: Item) -> Item:
             found = enricher.enrich(
-                str(item.get("title") or ""),
-                str(item.get("text") or ""),
-                item.get("language"),
+                text_in(item, "title"), text_in(item, "text"), item.get("language")
             )
+            path = list(found.theme_path)
             return {
                 "id": item["id"],
-                "theme_code": found.theme_path[-1] if found.theme_path else None,
-                "theme_path": list(found.theme_path),
+                "theme_code": path[-1] if path else None,
+                "theme_path": path,
                 "theme_labels": list(found.theme_labels),
                 "score": round(found.theme_score, 4),
                 "theme_reason": found.theme_reason,
@@ -205,13 +208,13 @@ def _embedded(embedder: Any, batch: list[Item]) -> Iterator[Item]:
 
 
 def _page_of(item: Item) -> Page:
-    url = str(item.get("url") or "")
+    url = text_in(item, "url")
     return Page(
         url=url,
         final_url=url,
         status=200,
         body=read_file(str(item["path"])),
-        content_type=str(item.get("content_type") or ""),
+        content_type=text_in(item, "content_type"),
         encoding=item.get("encoding"),
         fetched_at=datetime.now(UTC),
     )
@@ -223,7 +226,7 @@ def _source_of(item: Item) -> Source:
         desk="command-line",
         agency="command-line",
         kind="feed",
-        url=str(item.get("url") or ""),
-        timezone=item.get("timezone") or "UTC",
-        language=item.get("language") or "und",
+        url=text_in(item, "url"),
+        timezone=text_in(item, "timezone", "UTC"),
+        language=text_in(item, "language", "und"),
     )

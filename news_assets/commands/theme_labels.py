@@ -40,19 +40,24 @@ from news_assets.text.prose import prose
 # --- train-themes ---------------------------------------------------------------------
 
 
+_Desk = Annotated[str, typer.Option(help="key of the desk")]
+_ErrorRate = Annotated[
+    float,
+    typer.Option(
+        min=0.001,
+        max=0.5,
+        help="share of themes without a second opinion that may be wrong",
+    ),
+]
+_DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="show the scores, and store nothing")
+]
+
+
 def train_themes(
-    desk: Annotated[str, typer.Option(help="key of the desk")],
-    error_rate: Annotated[
-        float,
-        typer.Option(
-            min=0.001,
-            max=0.5,
-            help="share of themes without a second opinion that may be wrong",
-        ),
-    ] = 0.05,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="show the scores, and store nothing")
-    ] = False,
+    desk: _Desk,
+    error_rate: _ErrorRate = 0.05,
+    dry_run: _DryRun = False,
     as_json: Json = False,
 ) -> None:
     """Train, print the cross-validated scores, and put the classifier to use unless it
@@ -72,7 +77,7 @@ def train_themes(
     if not dry_run:
         file = theme_models.save(settings.models_dir, desk, classifier, about)
     if as_json:
-        write_line(asdict(about) | {"file": file and str(file)})
+        write_line(asdict(about) | {"file": str(file) if file else None})
         return
     for line in _lines(about):
         Terminal().print_line(line)
@@ -159,29 +164,43 @@ def _gain_line(about: AboutClassifier) -> str:
 
 # --- label ----------------------------------------------------------------------------
 
-NO_THEME = "none"
+_NO_THEME = "none"
+_COLUMNS = (
+    "article_id",
+    "theme_code",
+    "theme_labels",
+    "theme_score",
+    "day",
+    "reused_from",
+    "enricher",
+)
 _SHOWN_CHARS = 400
 _HELP = (
-    f"a code; Enter if the theme is right; `{NO_THEME}` if none fits; `?` for the codes; `s` to"
+    f"a code; Enter if the theme is right; `{_NO_THEME}` if none fits; `?` for the codes; `s` to"
     " skip; `q` to end"
 )
 
 
+_Limit = Annotated[int, typer.Option(min=1, max=1000, help="how many articles")]
+_By = Annotated[
+    str | None,
+    typer.Option(help="name of the person; default: the user of this machine"),
+]
+_Reads = Annotated[
+    bool,
+    typer.Option(
+        "--read",
+        help="store labels from standard input instead, a line {id, code, by} each",
+    ),
+]
+
+
 def label_themes(
-    desk: Annotated[str, typer.Option(help="key of the desk")],
-    limit: Annotated[int, typer.Option(min=1, max=1000, help="how many articles")] = 20,
-    by: Annotated[
-        str | None,
-        typer.Option(help="name of the person; default: the user of this machine"),
-    ] = None,
+    desk: _Desk,
+    limit: _Limit = 20,
+    by: _By = None,
     as_json: Json = False,
-    reads: Annotated[
-        bool,
-        typer.Option(
-            "--read",
-            help="store labels from standard input instead, a line {id, code, by} each",
-        ),
-    ] = False,
+    reads: _Reads = False,
 ) -> None:
     """Show the least certain articles one by one and store the themes that are entered;
     or print these articles, or read labels, as JSON lines.
@@ -218,37 +237,25 @@ def _queue(lake: Lake, desk: str, limit: int) -> Iterator[Item]:
     """Yield the articles without a label, those with the lowest scores first; copies
     are left out.
     """
-    columns = (
-        "article_id",
-        "theme_code",
-        "theme_labels",
-        "theme_score",
-        "day",
-        "reused_from",
-        "enricher",
-    )
     labelled = lake.frame(ThemeLabel, None, ("article_id",), desk=[desk])
-    known = set(labelled["article_id"])
-    enriched = lake.frame(EnrichedArticle, None, columns, desk=[desk], outcome=["ok"])
-    rows = [
-        row
-        for row in enriched.iter_rows(named=True)
-        if row["article_id"] not in known and row["reused_from"] is None
-    ]
-    rows.sort(
-        key=lambda row: (
-            row["theme_score"],
-            -row["day"].toordinal(),
-            row["article_id"],
-        )
-    )
-    del rows[limit:]
-    ids = [row["article_id"] for row in rows]
+    enriched = lake.frame(EnrichedArticle, None, _COLUMNS, desk=[desk], outcome=["ok"])
+    rows = {}
+    for row in enriched.iter_rows(named=True):
+        if row["reused_from"] is None:
+            rows[row["article_id"]] = row
+    for known in labelled["article_id"]:
+        rows.pop(known, None)
+    chosen = sorted(rows.values(), key=_least_certain_first)[:limit]
+    ids = [row["article_id"] for row in chosen]
     articles = {one.article_id: one for one in lake.read(RawArticle, article_id=ids)}
-    for row in rows:
+    for row in chosen:
         article = articles.get(row["article_id"])
         if article is not None:
             yield _question(row, article)
+
+
+def _least_certain_first(row: Mapping[str, Any]) -> tuple[float, int, str]:
+    return row["theme_score"], -row["day"].toordinal(), row["article_id"]
 
 
 def _question(row: Mapping[str, Any], article: RawArticle) -> Item:
@@ -268,9 +275,9 @@ def _question(row: Mapping[str, Any], article: RawArticle) -> Item:
 
 def _store(lake: Lake, desk: str, taxonomy: Taxonomy, item: Item, person: str) -> Item:
     given = item["code"]
-    if given is not None and not isinstance(given, str):
+    if not isinstance(given, str | None):
         raise NewsAssetsError("code is neither a text nor null")
-    code = None if given in (None, NO_THEME) else str(given)
+    code = None if given in (None, _NO_THEME) else str(given)
     by = str(item.get("by") or person)
     stored = lake.transact(
         lambda rows: store_label(
@@ -292,14 +299,11 @@ def _label_by_prompt(
     terminal.print_line(_HELP if queue else f"nothing to label in desk {desk}")
     stored = 0
     for number, item in enumerate(queue, start=1):
-        terminal.print_line(
-            f"\n{number}/{len(queue)}  {item['day']}  {item['title'] or 'without a title'}",
-            "bold",
-        )
+        title, code = item["title"] or "without a title", item["code"] or _NO_THEME
+        place = f"{number}/{len(queue)}"
+        terminal.print_line(f"\n{place}  {item['day']}  {title}", "bold")
         terminal.print_line(f"{item['text']}\n{item['url']}")
-        terminal.print_line(
-            f"theme: {item['code'] or NO_THEME} {item['theme']} ({item['score']:.2f})"
-        )
+        terminal.print_line(f"theme: {code} {item['theme']} ({item['score']:.2f})")
         answer = _prompt(lake, desk, taxonomy, item, person)
         if answer == "q":
             break
@@ -314,7 +318,7 @@ def _prompt(lake: Lake, desk: str, taxonomy: Taxonomy, item: Item, person: str) 
     while True:
         try:
             given: str = typer.prompt(
-                "theme", default=item["code"] or NO_THEME, show_default=False
+                "theme", default=item["code"] or _NO_THEME, show_default=False
             ).strip()
         except typer.Abort:  # the end of the input
             return "q"

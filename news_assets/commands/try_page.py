@@ -5,6 +5,7 @@ site are tried before they stand in a desk file.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
+from textwrap import indent
 from typing import Annotated, Any, Final
 
 import typer
@@ -33,21 +34,36 @@ from news_assets.text.urls import is_same_site
 
 # --- try-page -------------------------------------------------------------------------
 
+_SHOWN_FIELDS: Final = (
+    "title",
+    "subtitle",
+    "authors",
+    "published_at",
+    "published_origin",
+    "section",
+    "language",
+)
 # of a site that no desk has
 _USUAL: Final = Agency(key="", name="", timezone="UTC", language="en", sources=())
 
 
+_Url = Annotated[str, typer.Argument(help="address of an article")]
+_Content = Annotated[
+    str | None, typer.Option(help="CSS selector of what holds the text")
+]
+_Remove = Annotated[
+    str | None, typer.Option(help="CSS selector of what is dropped first")
+]
+_Date = Annotated[
+    str | None, typer.Option(help="CSS selector of the time of publication")
+]
+
+
 def try_page(
-    url: Annotated[str, typer.Argument(help="address of an article")],
-    content: Annotated[
-        str | None, typer.Option(help="CSS selector of what holds the text")
-    ] = None,
-    remove: Annotated[
-        str | None, typer.Option(help="CSS selector of what is dropped first")
-    ] = None,
-    date: Annotated[
-        str | None, typer.Option(help="CSS selector of the time of publication")
-    ] = None,
+    url: _Url,
+    content: _Content = None,
+    remove: _Remove = None,
+    date: _Date = None,
     as_json: Json = False,
 ) -> None:
     """Read one page as the agency's pages are read, or with the given selectors, and
@@ -60,12 +76,15 @@ def try_page(
     if address is None:
         raise typer.BadParameter(f"{quoted(url)} is not a web address")
     given = {"content": content, "remove": remove, "date": date}
-    stated = _rule({name: css for name, css in given.items() if css})
+    stated = _rule(_stated(given))
     agency, access = _agency_of(address)
     found, plain, rule = _read(address, agency, access, stated)
     if as_json:
-        applied = rule and asdict(rule)
-        about = {"address": address, "agency": agency.key or None, "rule": applied}
+        about = {
+            "address": address,
+            "agency": agency.key or None,
+            "rule": asdict(rule) if rule else None,
+        }
         write_line(about | asdict(found))
     else:
         _show(found, plain, rule, is_stated=stated is not None)
@@ -78,9 +97,11 @@ def _rule(given: Mapping[str, str]) -> PageRule | None:
     try:
         return PageRuleSpec.model_validate(given).rule() if given else None
     except ValidationError as error:
-        raise typer.BadParameter(
-            "; ".join(explain(line) for line in error.errors())
-        ) from None
+        raise _bad_parameter(error) from None
+
+
+def _bad_parameter(error: ValidationError) -> typer.BadParameter:
+    return typer.BadParameter("; ".join(map(explain, error.errors())))
 
 
 def _agency_of(url: str) -> tuple[Agency, Access]:
@@ -93,8 +114,10 @@ def _agency_of(url: str) -> tuple[Agency, Access]:
     for desk in load_desks(Settings.read().desks, ALL_KINDS):
         for agency in desk.agencies:
             for source in agency.sources:
+                if not is_same_site(source.url, url):
+                    continue
                 length = _common_length(source.url, url)
-                if length > longest and is_same_site(source.url, url):
+                if length > longest:
                     best = agency
                     access = source.access
                     longest = length
@@ -122,8 +145,10 @@ def _read(
         )
         page = with_document(fetched, ports["sandbox"], agency.language)
         plain = _article(page, agency, ports["sandbox"])
-        day = (plain.published_at or datetime.now(UTC)).date()
-        rule = stated or rule_on(agency.page_rules, day)
+        rule = stated
+        if rule is None:
+            published_at = plain.published_at or datetime.now(UTC)
+            rule = rule_on(agency.page_rules, published_at.date())
         found = plain
         if rule is not None:
             found = _article(replace(page, rule=rule), agency, ports["sandbox"])
@@ -147,15 +172,8 @@ def _show(
     """Write what was found to standard error, and the text, or the block for a desk
     file, to standard output.
     """
-    for name in (
-        "title",
-        "subtitle",
-        "authors",
-        "published_at",
-        "published_origin",
-        "section",
-        "language",
-    ):
+    text, text_before = found.text or "", plain.text or ""
+    for name in _SHOWN_FIELDS:
         value = getattr(found, name)
         if isinstance(value, tuple):
             value = ", ".join(value)
@@ -163,23 +181,27 @@ def _show(
     reason = f": {found.reason}" if found.reason else ""
     report(f"  {'outcome':16} {found.outcome}{reason}")
     if rule is not None:
-        before = len(plain.text or "")
-        after = len(found.text or "")
+        before, after = len(text_before), len(text)
         change = "the same text" if found.text == plain.text else "another text"
         report(f"  {'text':16} {after} characters; without the rule {before}, {change}")
     report("")
-    documents.write(_block(rule) if rule and is_stated else f"{found.text or ''}\n")
+    if rule is not None and is_stated:
+        documents.write(_block(rule))
+    else:
+        documents.write(f"{text}\n")
 
 
 def _block(rule: PageRule) -> str:
     """Return the lines to paste below an agency of a desk file."""
     import yaml
 
-    selectors = {name: css for name, css in asdict(rule).items() if css}
-    lines = yaml.safe_dump(
-        {"pages": [selectors]}, allow_unicode=True, sort_keys=False, width=1000
-    ).splitlines()
-    return "".join(f"    {line}\n" for line in lines)
+    text = yaml.safe_dump(
+        {"pages": [_stated(asdict(rule))]},
+        allow_unicode=True,
+        sort_keys=False,
+        width=1000,
+    )
+    return indent(text, " " * 4)
 
 
 # --- try-source --selectors -----------------------------------------------------------
@@ -209,12 +231,7 @@ def try_selectors(
     if address is None:
         raise typer.BadParameter("--selectors takes one web address")
     desks = load_desks(Settings.read().desks, ALL_KINDS)
-    desk = next((one for one in desks if one.key == desk_key), None)
-    if desk_key is not None and desk is None:
-        raise NewsAssetsError(
-            f"no desk `{desk_key}`; known: {', '.join(one.key for one in desks)}"
-        )
-    source = _source(address, desks, desk)
+    source = _source(address, desks, desk_with_key(desks, desk_key))
     selectors, listing = _read_listing(source, given)
     block = _selectors_block(listing, source, selectors)
     if not as_json:
@@ -228,7 +245,7 @@ def try_selectors(
     write_line(
         {
             "address": address,
-            "selectors": _stated(selectors),
+            "selectors": _stated(asdict(selectors)),
             "entries": entries,
             "problems": listing.problems,
             "next_urls": listing.next_urls,
@@ -237,12 +254,26 @@ def try_selectors(
     )
 
 
+def desk_with_key(desks: Sequence[Desk], key: str | None) -> Desk | None:
+    """Return the desk with this key; None without a key.
+
+    Raises:
+        NewsAssetsError: No desk has the key.
+    """
+    if key is None:
+        return None
+    by_key = {desk.key: desk for desk in desks}
+    if key not in by_key:
+        raise NewsAssetsError(f"no desk `{key}`; known: {', '.join(by_key)}")
+    return by_key[key]
+
+
 def _given(stated: Iterable[str]) -> dict[str, str]:
     """Return the selectors of `--select` by name."""
     given = {}
     for one in stated:
         name, _, css = one.partition("=")
-        if not (name and css):
+        if not all((name, css)):
             raise typer.BadParameter(
                 f"--select takes NAME=SELECTOR, such as --select 'item=ul.news > li', not {name!r}"
             )
@@ -250,9 +281,7 @@ def _given(stated: Iterable[str]) -> dict[str, str]:
     try:
         SelectorsSpec.model_validate({"item": "li", **given})
     except ValidationError as error:
-        raise typer.BadParameter(
-            "; ".join(explain(line) for line in error.errors())
-        ) from None
+        raise _bad_parameter(error) from None
     return given
 
 
@@ -312,18 +341,20 @@ def _selectors(
     return replace(proposed, **given)
 
 
-def _stated(selectors: Selectors) -> dict[str, str]:
-    return {name: css for name, css in asdict(selectors).items() if css}
+def _stated(selectors: Mapping[str, str | None]) -> dict[str, str]:
+    """Return the selectors that are not empty."""
+    return {name: css for name, css in selectors.items() if css}
 
 
 def _explain(selectors: Selectors, listing: Listing) -> None:
-    for name, css in _stated(selectors).items():
+    for name, css in _stated(asdict(selectors)).items():
         report(f"  {name:8} {css}")
-    dated = [entry.published_at for entry in listing.entries if entry.published_at]
-    report(f"{len(listing.entries)} entries, {len(dated)} dated")
+    dated = sum(entry.published_at is not None for entry in listing.entries)
+    report(f"{len(listing.entries)} entries, {dated} dated")
     for entry in listing.entries[:_SHOWN]:
         at = f"{entry.published_at:%Y-%m-%d %H:%M}" if entry.published_at else "-"
-        report(f"  {at:16}  {(entry.title or '-')[:_TITLE_CHARS]}  {entry.url}")
+        title = entry.title or "-"
+        report(f"  {at:16}  {title[:_TITLE_CHARS]}  {entry.url}")
     if len(listing.entries) > _SHOWN:
         report(f"  and {len(listing.entries) - _SHOWN} more")
     for problem in listing.problems:
@@ -340,7 +371,7 @@ def _selectors_block(listing: Listing, source: Source, selectors: Selectors) -> 
     for agency in additions.agencies.values():
         described: dict[str, Any] = {
             "kind": BY_SELECTORS,
-            "selectors": _stated(selectors),
+            "selectors": _stated(asdict(selectors)),
         }
         agency["sources"] = [one | described for one in agency["sources"]]
     return pasted_text(additions)

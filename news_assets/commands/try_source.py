@@ -18,7 +18,7 @@ import typer
 from news_assets.commands.jsonlines import write_line
 from news_assets.commands.options import Json
 from news_assets.commands.terminal import documents, report
-from news_assets.commands.try_page import try_selectors
+from news_assets.commands.try_page import desk_with_key, try_selectors
 from news_assets.desks.desk_files import load_desks
 from news_assets.desks.import_plan import (
     ImportRow,
@@ -58,39 +58,46 @@ class _Options:
     desk: str | None
 
 
+_Urls = Annotated[
+    list[str] | None,
+    typer.Argument(
+        help="addresses of pages, feeds or sitemaps; default: one a line from standard input"
+    ),
+]
+_Language = Annotated[str | None, typer.Option(help="accept this language only")]
+_MaxAgeDays = Annotated[
+    int, typer.Option(min=1, help="how old the newest entry may be")
+]
+_Desk = Annotated[
+    str | None, typer.Option(help="desk to extend; only its language is accepted")
+]
+_TriesAll = Annotated[
+    bool,
+    typer.Option("--all", help="try common addresses even if a source was found"),
+]
+_Selectors = Annotated[
+    bool,
+    typer.Option(
+        "--selectors",
+        help="propose CSS selectors for this listing page, and show what they yield",
+    ),
+]
+_Select = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="with --selectors: NAME=SELECTOR in place of the proposed one; repeatable"
+    ),
+]
+
+
 def try_source(
-    urls: Annotated[
-        list[str] | None,
-        typer.Argument(
-            help="addresses of pages, feeds or sitemaps; default: one a line from standard input"
-        ),
-    ] = None,
-    language: Annotated[
-        str | None, typer.Option(help="accept this language only")
-    ] = None,
-    max_age_days: Annotated[
-        int, typer.Option(min=1, help="how old the newest entry may be")
-    ] = MAX_AGE_DAYS,
-    desk: Annotated[
-        str | None, typer.Option(help="desk to extend; only its language is accepted")
-    ] = None,
-    tries_all: Annotated[
-        bool,
-        typer.Option("--all", help="try common addresses even if a source was found"),
-    ] = False,
-    selectors: Annotated[
-        bool,
-        typer.Option(
-            "--selectors",
-            help="propose CSS selectors for this listing page, and show what they yield",
-        ),
-    ] = False,
-    select: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="with --selectors: NAME=SELECTOR in place of the proposed one; repeatable"
-        ),
-    ] = None,
+    urls: _Urls = None,
+    language: _Language = None,
+    max_age_days: _MaxAgeDays = MAX_AGE_DAYS,
+    desk: _Desk = None,
+    tries_all: _TriesAll = False,
+    selectors: _Selectors = False,
+    select: _Select = None,
     as_json: Json = False,
 ) -> None:
     """Discover the sources of each address and propose the best; or the selectors of
@@ -104,7 +111,7 @@ def try_source(
         return
     given = list(_given(urls or ()))
     desks = load_desks(Settings.read().desks, ALL_KINDS)
-    extended = _desk_of(desks, desk)
+    extended = desk_with_key(desks, desk)
     criteria = _criteria(_Options(language, max_age_days, desk), extended, desks)
     found = []
     for discovery in _discoveries(given, criteria, tries_all=tries_all):
@@ -115,8 +122,11 @@ def try_source(
             _explain(discovery, criteria.now)
     if not as_json:
         _propose(found, extended)
-    if len(found) == 1 and found[0].best is None:
-        raise NewsAssetsError(f"nothing to propose for {found[0].address}")
+    if len(found) > 1:
+        return
+    for discovery in found:
+        if discovery.best is None:
+            raise NewsAssetsError(f"nothing to propose for {discovery.address}")
 
 
 def _given(addresses: Sequence[str]) -> Iterator[str]:
@@ -124,31 +134,25 @@ def _given(addresses: Sequence[str]) -> Iterator[str]:
     standard input.
     """
     if list(addresses) not in ([], ["-"]):
-        bad = next((one for one in addresses if web_address(one) is None), None)
-        if bad is not None:
-            raise typer.BadParameter(f"{quoted(bad)} is not a web address")
+        for one in addresses:
+            if web_address(one) is None:
+                raise typer.BadParameter(f"{quoted(one)} is not a web address")
         yield from addresses
-    elif not addresses and sys.stdin.isatty():
+        return
+    if not addresses and sys.stdin.isatty():
         raise typer.BadParameter("give an address, or one a line on standard input")
-    else:
-        yield from filter(None, map(str.strip, sys.stdin))
-
-
-def _desk_of(desks: Iterable[Desk], key: str | None) -> Desk | None:
-    found = next((desk for desk in desks if desk.key == key), None)
-    if key is not None and found is None:
-        raise NewsAssetsError(
-            f"no desk `{key}`; known: {', '.join(desk.key for desk in desks)}"
-        )
-    return found
+    yield from filter(None, map(str.strip, sys.stdin))
 
 
 def _criteria(options: _Options, desk: Desk | None, desks: Iterable[Desk]) -> Criteria:
-    language = language_tag(options.language)
-    if options.language is not None and language is None:
-        raise typer.BadParameter(
-            f"{quoted(options.language)} is not a language code; write BCP 47 such as pt or pt-BR"
-        )
+    language = desk.language if desk else None
+    if options.language is not None:
+        language = language_tag(options.language)
+        if language is None:
+            raise typer.BadParameter(
+                f"{quoted(options.language)} is not a language code; write BCP 47 such as pt or"
+                " pt-BR"
+            )
     known: dict[str, Source] = {}
     for one in desks:
         for agency in one.agencies:
@@ -157,7 +161,7 @@ def _criteria(options: _Options, desk: Desk | None, desks: Iterable[Desk]) -> Cr
     return Criteria(
         now=datetime.now(UTC),
         max_age=timedelta(days=options.max_age_days),
-        language=language or (desk.language if desk else None),
+        language=language,
         timezone=desk.timezone if desk else "UTC",
         known=known,
     )
@@ -212,6 +216,36 @@ def _within(seconds: float) -> Callable[[], bool]:
 
 def _propose(found: Sequence[Discovery], desk: Desk | None) -> None:
     """Write the block with the best candidate of each address, and how to use it."""
+    rows, replaced = _best_rows(found, desk)
+    if not rows:
+        return
+    added, others = [], []
+    for row in rows:
+        if row.url in replaced:
+            others.append(row)
+        else:
+            added.append(row)
+    new = plan_import(added, desk, (), ALL_KINDS)
+    changed = plan_import(others, None, (), ALL_KINDS)
+    for refusal in (*new.refused, *changed.refused):
+        report(f"{found[refusal.line - 1].address}: {refusal.reason}")
+    report("")
+    documents.write(pasted_text(new) + pasted_text(changed))
+    for old in replaced.values():
+        report(
+            f"in desk {old.desk}, agency {old.agency}: replace its source of kind {old.kind} with"
+            " this one"
+        )
+    if new.source_count:
+        report(_instructions(rows))
+
+
+def _best_rows(
+    found: Sequence[Discovery], desk: Desk | None
+) -> tuple[list[ImportRow], dict[str, Source]]:
+    """Return the best candidate of each address, each source once, and the sources that
+    they replace by the new address.
+    """
     rows: dict[str, ImportRow] = {}
     replaced: dict[str, Source] = {}
     for number, discovery in enumerate(found, start=1):
@@ -222,29 +256,14 @@ def _propose(found: Sequence[Discovery], desk: Desk | None) -> None:
         rows.setdefault(same_source_key(best.url), row)
         if best.replaces:
             replaced[best.url] = best.replaces
-    if not rows:
-        return
-    added = [row for row in rows.values() if row.url not in replaced]
-    new = plan_import(added, desk, (), ALL_KINDS)
-    others = [row for row in rows.values() if row.url in replaced]
-    changed = plan_import(others, None, (), ALL_KINDS)
-    for refusal in (*new.refused, *changed.refused):
-        report(f"{found[refusal.line - 1].address}: {refusal.reason}")
-    report("")
-    documents.write("".join(pasted_text(additions) for additions in (new, changed)))
-    for old in replaced.values():
-        report(
-            f"in desk {old.desk}, agency {old.agency}: replace its source of kind {old.kind} with"
-            " this one"
-        )
-    if new.source_count:
-        report(_instructions(list(rows.values())))
+    return list(rows.values()), replaced
 
 
 def _instructions(rows: Sequence[ImportRow]) -> str:
-    kind = (
-        f" --kind {rows[0].kind}" if len(rows) == 1 and rows[0].kind != "feed" else ""
-    )
+    kinds = [row.kind for row in rows]
+    kind = ""
+    if len(kinds) == 1 and kinds != ["feed"]:
+        kind = f" --kind {kinds[0]}"
     return (
         "paste it below `agencies:` of a desk file; "
         f"or put the address in a file: news-assets import FILE{kind} --into DESK.yaml"
@@ -285,9 +304,8 @@ def _language_to_state(
 
 def _write(discovery: Discovery, desk: Desk | None) -> None:
     if not discovery.candidates:
-        write_line(
-            {"address": discovery.address, "error": discovery.error or "nothing found"}
-        )
+        error = discovery.error or "nothing found"
+        write_line({"address": discovery.address, "error": error})
     for candidate in discovery.candidates:
         write_line(_line_of(discovery, candidate, desk))
 
@@ -319,15 +337,15 @@ def _line_of(
 
 
 def _explain(discovery: Discovery, now: datetime) -> None:
-    report(f"{discovery.address}{f'  {discovery.name}' if discovery.name else ''}")
+    name = f"  {discovery.name}" if discovery.name else ""
+    report(f"{discovery.address}{name}")
     if discovery.error:
         report(f"  {discovery.error}")
-    width = max((len(one.kind or "-") for one in discovery.candidates), default=0)
-    for candidate in discovery.candidates:
+    kinds = [candidate.kind or "-" for candidate in discovery.candidates]
+    width = max(map(len, kinds), default=0)
+    for candidate, kind in zip(discovery.candidates, kinds, strict=True):
         sign = "+" if candidate.is_accepted else "-"
-        report(
-            f"  {sign} {candidate.kind or '-':{width}}  {candidate.url}  ({candidate.found_by})"
-        )
+        report(f"  {sign} {kind:{width}}  {candidate.url}  ({candidate.found_by})")
         for line in _facts(candidate, now):
             report(f"    {'':{width}}  {line}")
     if discovery.notes:
@@ -337,14 +355,18 @@ def _explain(discovery: Discovery, now: datetime) -> None:
 def _facts(candidate: Candidate, now: datetime) -> Iterator[str]:
     contents = candidate.contents
     if contents and contents.entries:
-        newest = (
-            f"newest {duration(now - contents.newest_at)} old, "
-            if contents.newest_at
-            else ""
-        )
-        shares = f"{contents.dated_ratio:.0%} dated, {contents.titled_ratio:.0%} titled"
-        full = f"{contents.full_text_ratio:.0%} with full text"
-        language = f", language {contents.language}" if contents.language else ""
-        yield f"{len(contents.entries)} entries, {newest}{shares}, {full}{language}"
-    yield from (f"refused: {refusal}" for refusal in candidate.refusals)
+        yield ", ".join(_facts_of_entries(contents, now))
+    for refusal in candidate.refusals:
+        yield f"refused: {refusal}"
     yield from candidate.notes
+
+
+def _facts_of_entries(contents: Contents, now: datetime) -> Iterator[str]:
+    yield f"{len(contents.entries)} entries"
+    if contents.newest_at:
+        yield f"newest {duration(now - contents.newest_at)} old"
+    yield f"{contents.dated_ratio:.0%} dated"
+    yield f"{contents.titled_ratio:.0%} titled"
+    yield f"{contents.full_text_ratio:.0%} with full text"
+    if contents.language:
+        yield f"language {contents.language}"

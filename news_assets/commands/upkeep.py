@@ -10,7 +10,7 @@ from rich.table import Table
 
 from news_assets.clients.factory import open_ports
 from news_assets.commands.opening import lake_address, open_lake
-from news_assets.commands.terminal import Terminal
+from news_assets.commands.terminal import Terminal, in_backquotes
 from news_assets.errors import LakeError, NewsAssetsError
 from news_assets.pipeline.articles.withdrawal import undo_withdrawal
 from news_assets.pipeline.articles.withdrawal import withdraw as withdraw_rows
@@ -31,14 +31,18 @@ from news_assets.store.retention import OldRows, delete_old_rows
 _SHOWN_FILES = 20
 
 
+_To = Annotated[
+    Path | None,
+    typer.Option(help="folder of the backup; default: NEWS_HOME/backups"),
+]
+_WithData = Annotated[
+    bool, typer.Option("--data", help="copy the data files too, or link them")
+]
+
+
 def backup(
-    to: Annotated[
-        Path | None,
-        typer.Option(help="folder of the backup; default: NEWS_HOME/backups"),
-    ] = None,
-    with_data: Annotated[
-        bool, typer.Option("--data", help="copy the data files too, or link them")
-    ] = False,
+    to: _To = None,
+    with_data: _WithData = False,
 ) -> None:
     """Make a backup of the lake and print what is in it."""
     settings = Settings.read()
@@ -62,21 +66,27 @@ def _contents(backup: Backup) -> str:
     )
 
 
+_File = Annotated[Path, typer.Argument(help="the backup")]
+_DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="show what would be done, and do nothing")
+]
+_Force = Annotated[
+    bool,
+    typer.Option("--force", help="also over a newer catalog or without some files"),
+]
+
+
 def restore(
-    file: Annotated[Path, typer.Argument(help="the backup")],
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="show what would be done, and do nothing")
-    ] = False,
-    force: Annotated[
-        bool,
-        typer.Option("--force", help="also over a newer catalog or without some files"),
-    ] = False,
+    file: _File,
+    dry_run: _DryRun = False,
+    force: _Force = False,
 ) -> None:
     """Bring the lake back from a backup and print what was done, or would be done."""
     address = lake_address()
     plan = plan_restore(address, file)
     _show_plan(plan)
-    _check(address, plan, force=force)
+    if not force:
+        _check_loss(address, plan)
     if dry_run:
         _say("nothing was changed")
         return
@@ -113,34 +123,40 @@ def _show_files(files: tuple[str, ...]) -> None:
         _say(f"  and {len(files) - _SHOWN_FILES} more")
 
 
-def _check(address: Address, plan: Plan, *, force: bool) -> None:
-    """Raise LakeError where the restore would lose rows and is not forced."""
-    if plan.missing and not force:
+def _check_loss(address: Address, plan: Plan) -> None:
+    """Raise LakeError where the restore would lose rows."""
+    if plan.missing:
         raise LakeError(
             f"{address.data}: {len(plan.missing)} data files of this backup are missing;"
             f" {way_back_of_files(address)}; with --force, the lake is restored, and reading their"
             " tables fails"
         )
-    if plan.lost_commits and not force:
+    if plan.lost_commits:
         raise LakeError(
             f"{address}: this catalog can be read and is newer than the backup; stop what writes to"
             " it, and use --force to replace it; it is kept beside the restored one"
         )
 
 
+_MigrateDryRun = Annotated[
+    bool, typer.Option("--dry-run", help="show what would change, and do nothing")
+]
+
+
 def migrate(
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="show what would change, and do nothing")
-    ] = False,
+    dry_run: _MigrateDryRun = False,
 ) -> None:
     """Bring the lake's tables up to date, which opening it does too; or print what that
     would change.
     """
     address = lake_address()
     changes = pending_changes(address)
-    for change in changes or (f"the lake {address} is up to date",):
+    if not changes:
+        _say(f"the lake {address} is up to date")
+        return
+    for change in changes:
         _say(change)
-    if changes and not dry_run:
+    if not dry_run:
         open_lake().close()
         _say("done")
 
@@ -152,15 +168,19 @@ def _say(line: str) -> None:
 # --- retention ------------------------------------------------------------------------
 
 
+_RetentionDryRun = Annotated[
+    bool,
+    typer.Option("--dry-run", help="show what would be deleted, and do nothing"),
+]
+_Irreplaceable = Annotated[
+    bool,
+    typer.Option("--irreplaceable", help="also of articles whose page may be gone"),
+]
+
+
 def retention(
-    dry_run: Annotated[
-        bool,
-        typer.Option("--dry-run", help="show what would be deleted, and do nothing"),
-    ] = False,
-    irreplaceable: Annotated[
-        bool,
-        typer.Option("--irreplaceable", help="also of articles whose page may be gone"),
-    ] = False,
+    dry_run: _RetentionDryRun = False,
+    irreplaceable: _Irreplaceable = False,
 ) -> None:
     """Delete the rows that are too old, or only count them; print rows and bytes by
     table and month.
@@ -197,17 +217,18 @@ def _months_table(months: list[OldRows]) -> Table:
 # --- withdraw -------------------------------------------------------------------------
 
 
+_Articles = Annotated[
+    list[str],
+    typer.Argument(metavar="ARTICLE|URL...", help="ids or addresses of articles"),
+]
+_Reason = Annotated[str, typer.Option(help="why, kept in the article's row")]
+_Undo = Annotated[bool, typer.Option("--undo", help="bring withdrawn articles back")]
+
+
 def withdraw(
-    articles: Annotated[
-        list[str],
-        typer.Argument(metavar="ARTICLE|URL...", help="ids or addresses of articles"),
-    ],
-    reason: Annotated[
-        str, typer.Option(help="why, kept in the article's row")
-    ] = "withdrawn by the operator",
-    undo: Annotated[
-        bool, typer.Option("--undo", help="bring withdrawn articles back")
-    ] = False,
+    articles: _Articles,
+    reason: _Reason = "withdrawn by the operator",
+    undo: _Undo = False,
 ) -> None:
     """Withdraw the articles with these ids or addresses, or bring them back.
 
@@ -270,12 +291,13 @@ def _named(lake: Reader, names: Sequence[str]) -> list[RawArticle]:
     for name in names:
         ids = article_ids_at(lake, name) if "://" in name else [name]
         articles = lake.read(RawArticle, article_id=ids)
-        found |= {article.article_id: article for article in articles}
+        for article in articles:
+            found[article.article_id] = article
         if not articles:
             unknown.append(name)
     if unknown:
         raise NewsAssetsError(
-            f"no article {', '.join(f'`{name}`' for name in unknown)}; nothing was changed"
+            f"no article {in_backquotes(unknown)}; nothing was changed"
         )
     return list(found.values())
 
