@@ -81,7 +81,7 @@ def _run(port: int | None) -> None:
     started = time.perf_counter()
     desk = load_desks([_BUILT_IN], ALL_KINDS)[0]
     today = datetime.now(ZoneInfo(desk.timezone)).date()
-    agencies = [agency.key for agency in desk.agencies]
+    agencies = list(desk.agency_names)
     with _site(port) as site, _Runs(_desk_of(site)) as runs:
         terminal.rule(
             "Two newsrooms, three days: poll, then run every stage up to the search index"

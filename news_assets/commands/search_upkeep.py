@@ -116,7 +116,7 @@ def _desks(lake: Lake, settings: Settings) -> list[DeskDocuments]:
     for key in lake.query(_DESKS).to_series().to_list():
         names[key] = {}
     for desk in load_desks(settings.desks, ALL_KINDS):
-        names[desk.key] = {agency.key: agency.name for agency in desk.agencies}
+        names[desk.key] = desk.agency_names
     found = list(starmap(DeskDocuments, sorted(names.items())))
     _refresh(lake, found)
     return found

@@ -42,6 +42,11 @@ def unfinished_runs(instance: dg.DagsterInstance) -> Sequence[dg.DagsterRun]:
     return instance.get_runs(dg.RunsFilter(statuses=_UNFINISHED))
 
 
+def is_running(instance: dg.DagsterInstance, job: str) -> bool:
+    """Return whether a run of this job is queued or in progress."""
+    return any(run.job_name == job for run in unfinished_runs(instance))
+
+
 def active_runs(
     desk: Desk, runs: Sequence[dg.DagsterRun], *, with_models: bool
 ) -> list[ActiveRun]:
@@ -55,7 +60,9 @@ def active_runs(
         is_meant = _does_more_than_models(run)
         if with_models:
             is_meant = _requests_models(desk, run)
-        active = _active_run(desk, run) if is_meant else None
+        if not is_meant:
+            continue
+        active = _active_run(desk, run)
         if active is not None:
             found.append(active)
     return found
@@ -111,7 +118,8 @@ def awaits_start(desk: Desk, speed: Speed, runs: Sequence[dg.DagsterRun]) -> boo
     not begun.
     """
     tags = poll_tags(desk.key, speed).items()
-    return any(run.status in _WAITING and tags <= run.tags.items() for run in runs)
+    waiting = (run for run in runs if run.status in _WAITING)
+    return any(tags <= run.tags.items() for run in waiting)
 
 
 def poll_config(desk: Desk, **config: object) -> dict[str, object]:
@@ -138,7 +146,7 @@ def _agencies_between(desk: Desk, first: str, last: str) -> list[str]:
     """Return the keys of the desk's agencies from the first to the last; none if it
     lacks one of the two.
     """
-    keys = [agency.key for agency in desk.agencies]
+    keys = list(desk.agency_names)
     if first not in keys or last not in keys:
         return []
     return keys[keys.index(first) : keys.index(last) + 1]
@@ -152,10 +160,11 @@ def _polled_by(desk: Desk, run: dg.DagsterRun) -> list[str]:
     if listed:
         return listed
     agencies = _agencies_between(desk, *_range_of(run))
-    sources = desk.sources
-    if agencies:
-        sources = tuple(one for one in sources if one.agency in agencies)
-    return [source.source_id for source in sources]
+    found = []
+    for source in desk.sources:
+        if not agencies or source.agency in agencies:
+            found.append(source.source_id)
+    return found
 
 
 def _active_run(desk: Desk, run: dg.DagsterRun) -> ActiveRun | None:
@@ -164,8 +173,10 @@ def _active_run(desk: Desk, run: dg.DagsterRun) -> ActiveRun | None:
     """
     selected = {key.path[1] for key in _selected(desk, run)}
     names = selected.intersection(stages.stage_names(desk))
+    if not names:
+        return None
     first, last = _range_of(run)
-    if not names or "|" not in first:
+    if "|" not in first:
         return None
     first_agency, first_day = first.split("|")
     last_agency, last_day = last.split("|")

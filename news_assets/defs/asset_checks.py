@@ -2,7 +2,8 @@
 rows in its metadata.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import dagster as dg
@@ -33,21 +34,16 @@ def build_desk_checks(
     desk: Desk, assets: Sequence[dg.AssetsDefinition]
 ) -> list[dg.AssetChecksDefinition]:
     """Return the checks of the rows of a desk's assets, in the order of the assets."""
-    records: list[type[Any]] = [
-        FeedEntry,
-        *(stage.record for stage in stages.stages_of(desk)),
-    ]
-    checks = [
-        _keys_are_unique(desk, asset, record)
-        for asset, record in zip(assets, records, strict=True)
-    ]
-    for asset, stage in zip(assets[1:], stages.stages_of(desk), strict=True):
-        checks += [
-            _row_check(desk, asset, check.name, check.sentence, check.find)
-            for check in stage.row_checks
-        ]
-    articles = assets[1 + stages.stage_names(desk).index("raw_articles")]
-    return [*checks, _extraction_is_stable(desk, articles)]
+    entries, *of_stages = assets
+    unique = [_keys_are_unique(desk, entries, FeedEntry)]
+    checks = []
+    for asset, stage in zip(of_stages, stages.stages_of(desk), strict=True):
+        unique.append(_keys_are_unique(desk, asset, stage.record))
+        for check in stage.row_checks:
+            made = _row_check(desk, asset, check.name, check.sentence, check.find)
+            checks.append(made)
+    articles = of_stages[stages.stage_names(desk).index("raw_articles")]
+    return [*unique, *checks, _extraction_is_stable(desk, articles)]
 
 
 def _keys_are_unique(
@@ -121,11 +117,16 @@ def build_freshness_checks(desk: Desk) -> dg.AssetChecksDefinition:
                 continue
             if key not in context.selected_asset_check_keys:
                 continue
-            extra: dict[str, dg.RawMetadataValue] = {}
+            metadata = _metadata(findings)
             if name == "sources_answer":
                 rows = source_rows(lake, desk, gaps["agencies_are_heard"], now)
-                extra["sources"] = sources_table(rows, now)
-            yield _result(findings, extra, check_name=name, asset_key=key.asset_key)
+                metadata["sources"] = sources_table(rows, now)
+            yield dg.AssetCheckResult(
+                passed=_is_passed(findings),
+                metadata=metadata,
+                check_name=name,
+                asset_key=key.asset_key,
+            )
 
     return checks
 
@@ -145,11 +146,13 @@ def build_failure_checks(desk: Desk) -> dg.AssetChecksDefinition:
     def checks(
         context: dg.AssetCheckExecutionContext, lake: dg.ResourceParam[Lake]
     ) -> Iterator[dg.AssetCheckResult]:
-        counts = [one for one in failure_counts(lake) if one.desk == desk.key]
+        by_stage = defaultdict(list)
+        for count in failure_counts(lake):
+            if count.desk == desk.key:
+                by_stage[count.stage].append(count)
         for name, spec in specs.items():
             if spec.key in context.selected_asset_check_keys:
-                of_stage = [one for one in counts if one.stage == name]
-                yield _failures_result(of_stage, spec.asset_key)
+                yield _failures_result(by_stage[name], spec.asset_key)
 
     return checks
 
@@ -157,12 +160,12 @@ def build_failure_checks(desk: Desk) -> dg.AssetChecksDefinition:
 def _failures_result(
     counts: Sequence[FailureCount], asset: dg.AssetKey
 ) -> dg.AssetCheckResult:
-    rows = [
-        (one.agency, one.host, one.cause, one.failures, one.given_up) for one in counts
-    ]
+    rows = []
+    for one in counts[:_SHOWN_ROWS]:
+        rows.append((one.agency, one.host, one.cause, one.failures, one.given_up))
     metadata: dict[str, Any] = {"failed": sum(one.failures for one in counts)}
     if rows:
-        table = markdown_table(_FAILURES_HEADER, rows[:_SHOWN_ROWS])
+        table = markdown_table(_FAILURES_HEADER, rows)
         metadata["rows"] = dg.MetadataValue.md(table)
     return dg.AssetCheckResult(
         passed=not rows,
@@ -173,11 +176,17 @@ def _failures_result(
     )
 
 
-def _result(
-    findings: Findings,
-    extra: "Mapping[str, dg.RawMetadataValue] | None" = None,
-    **of: Any,
-) -> dg.AssetCheckResult:
+def _result(findings: Findings) -> dg.AssetCheckResult:
+    return dg.AssetCheckResult(
+        passed=_is_passed(findings), metadata=_metadata(findings)
+    )
+
+
+def _is_passed(findings: Findings) -> bool:
+    return len(findings.rows) <= findings.accepted
+
+
+def _metadata(findings: Findings) -> dict[str, Any]:
     metadata: dict[str, Any] = {
         "checked": findings.checked,
         "found": len(findings.rows),
@@ -185,10 +194,6 @@ def _result(
     if findings.checked:
         metadata["share"] = round(len(findings.rows) / findings.checked, 4)
     if findings.rows:
-        metadata["rows"] = dg.MetadataValue.md(
-            markdown_table(findings.header, findings.rows[:_SHOWN_ROWS])
-        )
-    passed = len(findings.rows) <= findings.accepted
-    return dg.AssetCheckResult(
-        passed=passed, metadata=metadata | dict(extra or {}), **of
-    )
+        table = markdown_table(findings.header, findings.rows[:_SHOWN_ROWS])
+        metadata["rows"] = dg.MetadataValue.md(table)
+    return metadata

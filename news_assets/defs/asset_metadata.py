@@ -23,7 +23,7 @@ from news_assets.records.model_calls import Spending, total_usd
 from news_assets.records.reading import AgencyDays
 from news_assets.store.lake import Lake
 from news_assets.store.queries.spending import spending_since
-from news_assets.store.tables import columns, table_of
+from news_assets.store.tables import Table, columns, table_of
 from news_assets.text.defuse import markdown_text
 
 if TYPE_CHECKING:
@@ -76,19 +76,6 @@ def asset_attributes(
     kinds and the schema of its table.
     """
     table = table_of(record)
-    schema = dg.TableSchema(
-        columns=[
-            dg.TableColumn(
-                column.name,
-                column.sql_type,
-                description=column.meaning,
-                constraints=dg.TableColumnConstraints(
-                    nullable=column.is_nullable, unique=table.key == (column.name,)
-                ),
-            )
-            for column in columns(table)
-        ]
-    )
     return {
         "key": [desk.key, name],
         "group_name": desk.key,
@@ -96,11 +83,27 @@ def asset_attributes(
         "tags": {"news/desk": desk.key},
         "kinds": {"ducklake", kind},
         "metadata": {
-            "dagster/column_schema": schema,
+            "dagster/column_schema": dg.TableSchema(_schema_columns(table)),
             "dagster/table_name": f"lake.{table.name}",
         },
         "freshness_policy": _DESK_IS_FRESH,
     }
+
+
+def _schema_columns(table: Table) -> list[dg.TableColumn]:
+    found = []
+    for column in columns(table):
+        constraints = dg.TableColumnConstraints(
+            nullable=column.is_nullable, unique=table.key == (column.name,)
+        )
+        shown = dg.TableColumn(
+            column.name,
+            column.sql_type,
+            description=column.meaning,
+            constraints=constraints,
+        )
+        found.append(shown)
+    return found
 
 
 # --- links ----------------------------------------------------------------------------
@@ -159,8 +162,8 @@ class MaterializationCounts:
         self._written += written
         self._keys.append(keys)
         key = table_of(self._record).key  # by which the rows are ordered
-        columns = ("outcome", "reason", *self._preview, *key)
-        frame = self._lake.frame(self._record, keys, list(dict.fromkeys(columns)))
+        names = dict.fromkeys(("outcome", "reason", *self._preview, *key))
+        frame = self._lake.frame(self._record, keys, list(names))
         self._outcomes.update(frame["outcome"].to_list())
         parts = frame.partition_by("agency", "day", as_dict=True)
         empty = frame.clear()
@@ -205,7 +208,7 @@ class MaterializationCounts:
         )
 
     def _of_models(self) -> "dict[str, dg.RawMetadataValue]":
-        """Return what the language models cost that were asked for these partitions;
+        """Return what the language models cost that were requested for these partitions;
         empty if none was.
         """
         if self._record is not EnrichedArticle or self._is_local:
@@ -227,7 +230,9 @@ class MaterializationCounts:
 
 
 def _listed(counts: Counter[str]) -> str:
-    return ", ".join(f"{n} {name}" for name, n in counts.most_common()) or "no rows"
+    if not counts:
+        return "no rows"
+    return ", ".join(f"{n} {name}" for name, n in counts.most_common())
 
 
 def _failed(rows: "pl.DataFrame") -> str:
@@ -246,9 +251,14 @@ def markdown_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> s
     """Return the rows as a Markdown table, long cells cut."""
     if not rows:
         return "no rows"
-    lines = ["| " + " | ".join(header) + " |", "|" + " --- |" * len(header)]
-    lines += ["| " + " | ".join(map(_cell, row)) + " |" for row in rows]
+    lines = [_markdown_row(header), "|" + " --- |" * len(header)]
+    for row in rows:
+        lines.append(_markdown_row(map(_cell, row)))
     return "\n".join(lines)
+
+
+def _markdown_row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
 
 
 def sources_table(
@@ -301,7 +311,7 @@ SOURCES, PAGES = "sources", "pages"
 def build_outside_specs(desk: Desk) -> list[dg.AssetSpec]:
     """Return the external assets of a desk: its sources, and the pages of the articles."""
     by_kind = Counter(source.kind for source in desk.sources)
-    counts = {kind: by_kind[kind] for kind in sorted(by_kind)}
+    counts = dict(sorted(by_kind.items()))
     about_sources = (
         "Feeds, listings and calendars of the desk file, as their publishers serve them.\n\nThey"
         " are polled by `feed_entries`; what they answer is in the check `sources_answer`."
@@ -338,7 +348,9 @@ def tables_of(desks: Sequence[Desk]) -> list[dg.AssetDep]:
     the selection `raw_articles+`, whose assets then would not share a partition grid and
     could not be materialised over a range.
     """
-    entries = [dg.AssetKey([desk.key, "feed_entries"]) for desk in desks]
-    return [
-        dg.AssetDep(key, partition_mapping=dg.AllPartitionMapping()) for key in entries
-    ]
+    found = []
+    for desk in desks:
+        entries = dg.AssetKey([desk.key, "feed_entries"])
+        mapping = dg.AllPartitionMapping()
+        found.append(dg.AssetDep(entries, partition_mapping=mapping))
+    return found

@@ -6,8 +6,8 @@
 
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -37,6 +37,7 @@ from news_assets.pipeline import stages
 from news_assets.pipeline.freshness.run_planner import (
     AgencyDay,
     LastRun,
+    Plan,
     PlannedRun,
     backlog_days,
     given_up_failures,
@@ -103,19 +104,11 @@ def build_due_sources(desks: Sequence[Desk], jobs: Jobs) -> dg.SensorDefinition:
             due = due_sources(desk.sources, states, utc_now())
             if due:
                 counts.append(f"{len(due)} of {desk.key}")
-            of_runs = sources_of_runs(due, states, polled_sources(desk, runs))
-            for speed, sources in of_runs.items():
-                if not sources:
-                    continue
-                if awaits_start(desk, speed, runs):
-                    _logger.debug("%s: a %s poll waits already", desk.key, speed)
-                    continue
-                requests.append(_poll(desk, speed, sources))
+                requests += _polls(desk, due, states, runs)
         if requests:
             return dg.SensorResult(requests)
-        return dg.SensorResult(
-            skip_reason=f"sources due: {', '.join(counts) or 'none'}"
-        )
+        named = ", ".join(counts) or "none"
+        return dg.SensorResult(skip_reason=f"sources due: {named}")
 
     return sensor
 
@@ -130,14 +123,34 @@ def _states_by_desk(
     return found
 
 
+def _polls(
+    desk: Desk,
+    due: Sequence[Source],
+    states: Sequence[SourceState],
+    runs: Sequence[dg.DagsterRun],
+) -> Iterator[dg.RunRequest]:
+    """Yield the polls of the due sources that no run polls, quick and slow ones apart."""
+    of_runs = sources_of_runs(due, states, polled_sources(desk, runs))
+    for speed, sources in of_runs.items():
+        if not sources:
+            continue
+        if awaits_start(desk, speed, runs):
+            _logger.debug("%s: a %s poll waits already", desk.key, speed)
+            continue
+        yield _poll(desk, speed, sources)
+
+
 def _poll(desk: Desk, speed: Speed, sources: Sequence[Source]) -> dg.RunRequest:
     """Return a run over the agencies from the first to the last of these sources, which
     polls only these sources.
     """
     polled = {source.agency for source in sources}
-    agencies = [agency.key for agency in desk.agencies if agency.key in polled]
-    ids = [source.source_id for source in sources]
-    vendors = {f"vendor/{source.kind}": "poll" for source in sources}
+    agencies = list(filter(polled.__contains__, desk.agency_names))
+    ids: list[str] = []
+    vendors: dict[str, str] = {}
+    for source in sources:
+        ids.append(source.source_id)
+        vendors[f"vendor/{source.kind}"] = "poll"
     return dg.RunRequest(
         job_name=f"{desk.key}_poll",
         run_config=poll_config(desk, only_due=True, sources=ids),
@@ -176,7 +189,8 @@ def build_pending_entries(
     def sensor(context: dg.SensorEvaluationContext) -> dg.SensorResult:
         if home is not None:
             mark_look(home)
-        return _watch(context, desks, pending_entries, tick_s, open_lake, names_of)
+        backlog = _Backlog(desks, pending_entries, names_of)
+        return _watch(context, backlog, tick_s, open_lake)
 
     return sensor
 
@@ -203,9 +217,8 @@ def build_stale_stages(
         ),
     )
     def sensor(context: dg.SensorEvaluationContext) -> dg.SensorResult:
-        return _watch(
-            context, desks, _stale_but_not_pending, tick_s, open_lake, names_of
-        )
+        backlog = _Backlog(desks, _stale_but_not_pending, names_of)
+        return _watch(context, backlog, tick_s, open_lake)
 
     return sensor
 
@@ -236,14 +249,8 @@ def build_due_model_calls(
         ),
     )
     def sensor(context: dg.SensorEvaluationContext) -> dg.SensorResult:
-        return _watch(
-            context,
-            desks,
-            _left_to_models,
-            tick_s if has_models else 0,
-            open_lake,
-            with_models=True,
-        )
+        backlog = _Backlog(desks, _left_to_models, with_models=True)
+        return _watch(context, backlog, tick_s if has_models else 0, open_lake)
 
     return sensor
 
@@ -291,18 +298,13 @@ def build_lost_documents(desks: Sequence[Desk], jobs: Jobs) -> dg.SensorDefiniti
         def query(
             lake: Lake, desk: Desk, now: datetime, first_day: date
         ) -> "pl.DataFrame":
-            return _without_pending(
-                lost_documents(lake, search, desk, now, first_day),
-                lake,
-                desk,
-                now,
-                first_day,
-            )
+            lost = lost_documents(lake, search, desk, now, first_day)
+            return _without_pending(lost, lake, desk, now, first_day)
 
         cursor = replace(Cursor.from_json(context.cursor), snapshot=lake.snapshot())
         try:
             requests, cursor, reason = _evaluate(
-                context.instance, lake, desks, query, cursor, utc_now()
+                context.instance, lake, _Backlog(desks, query), cursor, utc_now()
             )
         except IndexingError as error:  # no document is known to be lost
             return dg.SensorResult(skip_reason=str(error), cursor=context.cursor)
@@ -325,15 +327,36 @@ def _without_pending(
     return backlog.join(pending, on=("agency", "day"), how="anti")
 
 
+@dataclass(frozen=True, slots=True)
+class _Backlog:
+    """What a sensor requests runs for: the rows of each desk that `query` returns, of
+    the stages `names_of` the desk, or with models only of that which requests them.
+    """
+
+    desks: Sequence[Desk]
+    query: Query
+    names_of: _NamesOf = stages.stage_names
+    with_models: bool = False
+
+    def rows(
+        self, lake: Lake, desk: Desk, now: datetime, first_day: date
+    ) -> "pl.DataFrame":
+        """Return the rows of a desk from a day on, up to the last of its grid."""
+        import polars as pl
+
+        found = up_to(self.query(lake, desk, now, first_day), last_day(desk, now))
+        return found.filter(pl.col("stage").is_in(self.stages(desk)))
+
+    def stages(self, desk: Desk) -> Sequence[str]:
+        """Return the stages that runs are requested for."""
+        return (_MODEL_STAGE,) if self.with_models else self.names_of(desk)
+
+
 def _watch(
     context: dg.SensorEvaluationContext,
-    desks: Sequence[Desk],
-    query: Query,
+    backlog: _Backlog,
     tick_s: float,
     open_lake: OpenLake,
-    names_of: _NamesOf = stages.stage_names,
-    *,
-    with_models: bool = False,
 ) -> dg.SensorResult:
     """Evaluate whenever the lake has changed, until there are runs to request or the
     tick's time is over.
@@ -352,14 +375,7 @@ def _watch(
         cursor = cursor.after(mark, lake.snapshot(), now.timestamp())
         if cursor.is_evaluation_due(now.timestamp()):
             requests, cursor, reason = _evaluate(
-                context.instance,
-                lake,
-                desks,
-                query,
-                cursor,
-                now,
-                names_of,
-                with_models=with_models,
+                context.instance, lake, backlog, cursor, now
             )
             if requests:
                 return dg.SensorResult(requests, cursor=cursor.to_json())
@@ -369,13 +385,9 @@ def _watch(
 def _evaluate(
     instance: dg.DagsterInstance,
     lake: Lake,
-    desks: Sequence[Desk],
-    query: Query,
+    backlog: _Backlog,
     cursor: Cursor,
     now: datetime,
-    names_of: _NamesOf = stages.stage_names,
-    *,
-    with_models: bool = False,
 ) -> tuple[list[dg.RunRequest], Cursor, str]:
     """Return the runs to request, the new cursor, and the reason where there are none."""
     runs = unfinished_runs(instance)
@@ -384,39 +396,17 @@ def _evaluate(
     waiting = 0
     started = time.perf_counter()
     is_sweep = cursor.is_sweep_due(now.timestamp())
-    for desk in desks:
-        today = newest_begun_day(desk, now)
+    for desk in backlog.desks:
         first_day = desk.first_day
         if not is_sweep:
-            first_day = max(first_day, today - WINDOW)
-        names = (_MODEL_STAGE,) if with_models else names_of(desk)
-        found = up_to(query(lake, desk, now, first_day), last_day(desk, now))
-        backlog = _of_stages(found, names)
-        days = backlog_days(backlog, names)
-        retries = retries_of(desk)
-        plan = plan_runs(
-            days,
-            active_runs(desk, runs, with_models=with_models),
-            cursor.last_runs.get(desk.key, {}),
-            [agency.key for agency in desk.agencies],
-            names,
-            today,
-            now.timestamp(),
-            first_day,
-            retries,
-        )
-        if plan.given_up:
-            failures = given_up_failures(desk.key, plan.given_up, backlog, now, retries)
-            lake.transact(lambda rows: rows.upsert(failures))  # noqa: B023 - runs at once
-        requests += [
-            _run(desk, run, today, cursor.snapshot, with_models=with_models)
-            for run in plan.runs
-        ]
+            first_day = max(first_day, newest_begun_day(desk, now) - WINDOW)
+        plan, count = _plan_desk(lake, desk, backlog, runs, cursor, now, first_day)
+        for run in plan.runs:
+            requests.append(
+                _run(desk, run, now, cursor.snapshot, with_models=backlog.with_models)
+            )
         last_runs[desk.key] = plan.last_runs
-        waiting += len(days)
-    reason = "everything is current"
-    if waiting:
-        reason = f"{waiting} agency-days wait for a run or for their next attempt"
+        waiting += count
     took_s = time.perf_counter() - started
     cursor = replace(
         cursor,
@@ -429,14 +419,44 @@ def _evaluate(
         cursor = replace(cursor, swept_at=now.timestamp(), sweep_s=took_s)
     else:
         cursor = replace(cursor, evaluation_s=took_s)
+    reason = "everything is current"
+    if waiting:
+        reason = f"{waiting} agency-days wait for a run or for their next attempt"
     _logger.debug("%d runs requested: %s", len(requests), reason)
     return requests, cursor, reason
 
 
-def _of_stages(backlog: "pl.DataFrame", names: Sequence[str]) -> "pl.DataFrame":
-    import polars as pl
-
-    return backlog.filter(pl.col("stage").is_in(names))
+def _plan_desk(
+    lake: Lake,
+    desk: Desk,
+    backlog: _Backlog,
+    runs: Sequence[dg.DagsterRun],
+    cursor: Cursor,
+    now: datetime,
+    first_day: date,
+) -> tuple[Plan, int]:
+    """Return the runs to request for a desk, and how many agency-days wait; store the
+    failures of those that are given up.
+    """
+    rows = backlog.rows(lake, desk, now, first_day)
+    names = backlog.stages(desk)
+    days = backlog_days(rows, names)
+    retries = retries_of(desk)
+    plan = plan_runs(
+        days,
+        active_runs(desk, runs, with_models=backlog.with_models),
+        cursor.last_runs.get(desk.key, {}),
+        list(desk.agency_names),
+        names,
+        newest_begun_day(desk, now),
+        now.timestamp(),
+        first_day,
+        retries,
+    )
+    if plan.given_up:
+        failures = given_up_failures(desk.key, plan.given_up, rows, now, retries)
+        lake.transact(lambda work: work.upsert(failures))
+    return plan, len(days)
 
 
 def up_to(backlog: "pl.DataFrame", last: date) -> "pl.DataFrame":
@@ -447,27 +467,32 @@ def up_to(backlog: "pl.DataFrame", last: date) -> "pl.DataFrame":
 
 
 def _run(
-    desk: Desk, run: PlannedRun, today: date, snapshot: int, *, with_models: bool
+    desk: Desk, run: PlannedRun, now: datetime, snapshot: int, *, with_models: bool
 ) -> dg.RunRequest:
     """Return the request of a run; two ticks at the same commit request it once.
 
     A run that does not request language models for itself leaves them to
     `due_model_calls`.
     """
-    is_local = _MODEL_STAGE in run.stages and not with_models
+    config = None
+    models: Mapping[str, str] = {}
+    if with_models:
+        models = MODEL_TAGS
+    elif _MODEL_STAGE in run.stages:
+        config = local_only_config(desk)
     return dg.RunRequest(
         run_key=f"{desk.key} {snapshot} {run.key}",
         job_name=f"{desk.key}_articles",
         asset_selection=[dg.AssetKey([desk.key, name]) for name in run.stages],
         asset_check_keys=[],  # checks read all rows of the desk
-        run_config=local_only_config(desk) if is_local else None,
+        run_config=config,
         tags={
             RANGE_START: f"{run.first.agency}|{run.first.day}",
             RANGE_END: f"{run.last.agency}|{run.last.day}",
-            "dagster/priority": str(run.priority(today)),
+            "dagster/priority": str(run.priority(newest_begun_day(desk, now))),
             "news/desk": desk.key,
             ATTEMPT_TAG: str(run.attempt),
             BACKLOG_TAG: str(len(run.work)),
-            **(MODEL_TAGS if with_models else {}),
+            **models,
         },
     )

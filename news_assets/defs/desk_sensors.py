@@ -101,6 +101,7 @@ def build_first_checks(
     def sensor(context: dg.SensorEvaluationContext) -> dg.SensorResult:
         checked = set((context.cursor or "").split())
         requests: list[dg.RunRequest] = []
+        waiting: list[str] = []
         for desk in desks:
             if desk.key in checked:
                 continue
@@ -110,15 +111,15 @@ def build_first_checks(
             elif _is_current(open_lake(), desk, utc_now()):
                 checked.add(desk.key)
                 requests.append(dg.RunRequest(run_key=f"{job} first", job_name=job))
-        waiting = [desk.key for desk in desks if desk.key not in checked]
+            else:
+                waiting.append(desk.key)
+        cursor = " ".join(sorted(checked))
+        if requests:
+            return dg.SensorResult(requests, cursor=cursor)
         reason = "every desk has been checked"
         if waiting:
             reason = f"not current yet: {', '.join(waiting)}"
-        return dg.SensorResult(
-            requests,
-            skip_reason=None if requests else reason,
-            cursor=" ".join(sorted(checked)),
-        )
+        return dg.SensorResult(skip_reason=reason, cursor=cursor)
 
     return sensor
 
@@ -127,20 +128,31 @@ def _is_current(lake: Lake, desk: Desk, now: datetime) -> bool:
     """Return whether every source has been polled and no stage has work in the last
     weeks.
     """
-    states: dict[str, SourceState] = {}
-    polled = set[tuple[str, str]]()
-    for state in lake.read(SourceState, desk=[desk.key]):
-        states[state.source_id] = state
-        polled.add((state.source_id, state.url))
-    waiting = waiting_sources(desk.sources, states)
-    for source in desk.sources:
-        is_polled = (source.source_id, source.url) in polled
-        if not is_polled and source.source_id not in waiting:
-            _logger.debug("%s is not current: %s", desk.key, source.source_id)
-            return False
+    missing = _never_polled(lake, desk)
+    if missing:
+        _logger.debug("%s is not current: %s", desk.key, missing[0])
+        return False
     first_day = max(desk.first_day, newest_begun_day(desk, now) - WINDOW)
     for find in (pending_entries, stale_rows):
         backlog = up_to(find(lake, desk, now, first_day), last_day(desk, now))
         if not backlog.is_empty():
             return False
     return True
+
+
+def _never_polled(lake: Lake, desk: Desk) -> list[str]:
+    """Return the ids of the sources that were never polled at their address, without
+    those that wait for another source.
+    """
+    states: dict[str, SourceState] = {}
+    for state in lake.read(SourceState, desk=[desk.key]):
+        states[state.source_id] = state
+    waiting = waiting_sources(desk.sources, states)
+    found = []
+    for source in desk.sources:
+        if source.source_id in waiting:
+            continue
+        known = states.get(source.source_id)
+        if known is None or known.url != source.url:
+            found.append(source.source_id)
+    return found

@@ -3,10 +3,11 @@
 """
 
 import uuid
-from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime, timedelta
+from operator import attrgetter
 
 import dagster as dg
 from pydantic import Field
@@ -36,6 +37,14 @@ from news_assets.store.queries.poll_health import source_rows
 from news_assets.text.defuse import terminal_line
 
 _HEADER = ("source", "outcome", "reason", "listed", "new", "updated")
+_COLUMNS = (
+    "source_id",
+    "outcome",
+    "reason",
+    "entry_count",
+    "new_count",
+    "updated_count",
+)
 
 
 class PollConfig(dg.Config):
@@ -124,7 +133,12 @@ def build_feed_entries(desk: Desk, pages_url: str = "") -> dg.AssetsDefinition:
         past = config.past(utc_now())
         if past is not None:
             _check_past(desk, agencies)
-        earlier = runs_before(context.instance, context.run.run_id)
+        busy: Collection[str] = ()
+        if config.ask_again:
+            cooldown = timedelta(0)
+        else:
+            earlier = runs_before(context.instance, context.run.run_id)
+            busy = polled_sources(desk, earlier)
         polls = poll_agencies(
             lake,
             desk,
@@ -136,10 +150,10 @@ def build_feed_entries(desk: Desk, pages_url: str = "") -> dg.AssetsDefinition:
             uuid.uuid4().hex,
             only_due=config.only_due,
             only=config.sources or None,
-            busy=() if config.ask_again else polled_sources(desk, earlier),
+            busy=busy,
             past=past,
             full_pass=not config.only_due and past is None,
-            cooldown=timedelta(0) if config.ask_again else cooldown,
+            cooldown=cooldown,
         )
         _report(context, lake, desk, list(polls), pages_url)
         # materialisations are logged by agency: an agency without new entries has none
@@ -152,12 +166,18 @@ def _check_past(desk: Desk, agencies: Collection[str]) -> None:
     """Raise dg.Failure if none of the sources can list past days."""
     from news_assets.pipeline.poll.listings import can_list_past
 
-    sources = [source for source in desk.sources if source.agency in agencies]
-    if sources and not any(can_list_past(source, adapter_of) for source in sources):
-        kinds = ", ".join(sorted({source.kind for source in sources}))
+    kinds: Counter[str] = Counter()
+    for source in desk.sources:
+        if source.agency not in agencies:
+            continue
+        if can_list_past(source, adapter_of):
+            return
+        kinds[source.kind] += 1
+    if kinds:
+        named = ", ".join(sorted(kinds))
         raise dg.Failure(
-            f"none of the {len(sources)} sources of these agencies can list past days (kinds:"
-            f" {kinds}); run without from_day to poll what they list now"
+            f"none of the {kinds.total()} sources of these agencies can list past days (kinds:"
+            f" {named}); run without from_day to poll what they list now"
         )
 
 
@@ -171,27 +191,29 @@ def _report(
     """Log every poll, materialise the agencies with new or changed entries, and fail if
     every poll failed.
     """
-    rows = [_HEADER, *_rows(polls)]
-    lines = [terminal_line(" | ".join(map(str, row))) for row in rows]
-    context.log.info("polled:\n" + "\n".join(lines))
+    lines = ["polled:"]
+    for row in (_HEADER, *_rows(polls)):
+        lines.append(terminal_line(" | ".join(map(str, row))))
+    context.log.info("\n".join(lines))
     changed = _materialise(context, lake, desk, polls, pages_url)
-    polled = [poll for poll in polls if poll.outcome != "skipped"]
-    if polled and all(poll.outcome not in ANSWERS for poll in polled):
-        raise dg.Failure(
-            terminal_line(
-                f"none of {len(polled)} sources could be read; the first: {polled[0].source_id}:"
-                f" {polled[0].reason}"
-            ),
-            metadata={
-                "polls": dg.MetadataValue.md(markdown_table(_HEADER, _rows(polls)))
-            },
-        )
-    if polls and not polled:
+    outcomes = {poll.outcome for poll in polls}
+    if outcomes == {"skipped"}:
         context.log.warning(
             terminal_line(f"every source was skipped; the first: {polls[0].reason}")
         )
+    elif outcomes and outcomes.isdisjoint(ANSWERS):
+        raise _nothing_read(polls)
     if not changed:
         context.instance.add_run_tags(context.run.run_id, NOTHING_NEW)
+
+
+def _nothing_read(polls: Sequence[Poll]) -> dg.Failure:
+    polled = [poll for poll in polls if poll.outcome != "skipped"]
+    text = (
+        f"none of {len(polled)} sources could be read; the first: {polled[0].source_id}:"
+        f" {polled[0].reason}"
+    )
+    return dg.Failure(terminal_line(text), metadata={"polls": _table(polls)})
 
 
 def _materialise(
@@ -209,28 +231,44 @@ def _materialise(
         return []
     now = utc_now()
     agencies = tuple(agency for agency in desk.agencies if agency.key in changed)
-    changed_desk = replace(desk, agencies=agencies)
-    sources = list(source_rows(lake, changed_desk, None, now))
+    sources = defaultdict(list)
+    for row in source_rows(lake, replace(desk, agencies=agencies), None, now):
+        sources[row["agency"]].append(row)
     for agency in changed:
         of_agency = [poll for poll in polls if poll.agency == agency]
-        own_sources = [row for row in sources if row["agency"] == agency]
-        polled_at = max(poll.polled_at for poll in of_agency)
-        metadata: dict[str, dg.RawMetadataValue] = {
-            "polled_at": dg.MetadataValue.timestamp(polled_at),
-            "new": sum(poll.new_count for poll in of_agency),
-            "updated": sum(poll.updated_count for poll in of_agency),
-            "polls": dg.MetadataValue.md(markdown_table(_HEADER, _rows(of_agency))),
-            "sources": sources_table(own_sources, now),
+        metadata = {
+            **_counts(of_agency),
+            "polls": _table(of_agency),
+            "sources": sources_table(sources[agency], now),
             **link("page", publisher_page(pages_url, desk.key, agency)),
         }
-        context.log_event(
-            dg.AssetMaterialization(
-                [desk.key, "feed_entries"], partition=agency, metadata=metadata
-            )
-        )
+        _log(context, desk, "feed_entries", agency, metadata)
     if desk.is_civic:
         _log_meetings(context, lake, desk, changed)
     return changed
+
+
+def _counts(polls: Sequence[Poll]) -> "dict[str, dg.RawMetadataValue]":
+    polled_at = max(poll.polled_at for poll in polls)
+    return {
+        "polled_at": dg.MetadataValue.timestamp(polled_at),
+        "new": sum(poll.new_count for poll in polls),
+        "updated": sum(poll.updated_count for poll in polls),
+    }
+
+
+def _log(
+    context: dg.AssetExecutionContext,
+    desk: Desk,
+    asset: str,
+    agency: str,
+    metadata: "Mapping[str, dg.RawMetadataValue]",
+) -> None:
+    """Log the materialisation of an agency's partition of one of the desk's assets."""
+    event = dg.AssetMaterialization(
+        [desk.key, asset], partition=agency, metadata=metadata
+    )
+    context.log_event(event)
 
 
 def _has_news(poll: Poll) -> bool:
@@ -238,10 +276,11 @@ def _has_news(poll: Poll) -> bool:
 
 
 def _rows(polls: Sequence[Poll]) -> list[tuple[object, ...]]:
-    return [
-        (p.source_id, p.outcome, p.reason, p.entry_count, p.new_count, p.updated_count)
-        for p in polls
-    ]
+    return list(map(attrgetter(*_COLUMNS), polls))
+
+
+def _table(polls: Sequence[Poll]) -> dg.MarkdownMetadataValue:
+    return dg.MetadataValue.md(markdown_table(_HEADER, _rows(polls)))
 
 
 def build_meeting_specs(desk: Desk) -> list[dg.AssetSpec]:
@@ -283,32 +322,14 @@ def _log_meetings(
     """Log a materialisation of both assets for each of these agencies, with the number
     of its rows.
     """
-    statuses = Counter(
-        lake.frame(
-            StoredMeeting, None, ("agency", "status"), desk=[desk.key], agency=agencies
-        ).rows()
-    )
-    matters = Counter(
-        lake.frame(Matter, None, ("agency",), desk=[desk.key], agency=agencies)[
-            "agency"
-        ]
-    )
+    of = {"desk": [desk.key], "agency": agencies}
+    statuses = lake.frame(StoredMeeting, None, ("agency", "status"), **of)
+    matters = lake.frame(Matter, None, ("agency",), **of)
+    matter_counts = Counter(matters["agency"])
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    for agency, status in statuses.rows():
+        counts[agency][status] += 1
     for agency in agencies:
-        of_agency = {
-            status: count for (of, status), count in statuses.items() if of == agency
-        }
-        counts: dict[str, dg.RawMetadataValue] = {
-            "rows": sum(of_agency.values()),
-            **of_agency,
-        }
-        context.log_event(
-            dg.AssetMaterialization(
-                [desk.key, "meetings"], partition=agency, metadata=counts
-            )
-        )
-        rows = {"rows": matters[agency]}
-        context.log_event(
-            dg.AssetMaterialization(
-                [desk.key, "matters"], partition=agency, metadata=rows
-            )
-        )
+        meetings = {"rows": counts[agency].total(), **counts[agency]}
+        _log(context, desk, "meetings", agency, meetings)
+        _log(context, desk, "matters", agency, {"rows": matter_counts[agency]})

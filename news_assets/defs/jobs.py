@@ -19,17 +19,49 @@ from news_assets.store.queries.freshness import freshness_checks
 AssetJob: TypeAlias = Any
 Jobs: TypeAlias = Sequence[AssetJob]
 
-FRESHNESS, REPORT, MAINTENANCE, BATCHES = (
-    "freshness",
-    "daily_report",
-    "lake_maintenance",
-    "enrichment_batches",
-)
+FRESHNESS = "freshness"
+REPORT = "daily_report"
+MAINTENANCE = "lake_maintenance"
+BATCHES = "enrichment_batches"
 ALERTS = "alerts"
 STORIES = "stories"
 DATASET = "dataset"
 _MAX_RUNTIME_TAG = "dagster/max_runtime"  # in seconds, of Dagster's run monitoring
 DAILY_JOBS = (REPORT, MAINTENANCE)
+# of one asset over all desks each
+_SHARED_ASSETS = (
+    (REPORT, ("newsroom", "daily_report"), "The report of a day, over all desks."),
+    (
+        MAINTENANCE,
+        ("lake", "maintenance"),
+        "Maintenance of the lake and of Dagster's history.",
+    ),
+    (
+        BATCHES,
+        ("newsroom", "enrichment_batches"),
+        "Collects the batches of language models that are over.",
+    ),
+    (
+        ALERTS,
+        ("newsroom", "alerts"),
+        "Tells new hits of saved queries, and operators what became bad or is over.",
+    ),
+    (
+        STORIES,
+        ("newsroom", "stories"),
+        "The stories of the articles of these days, over all desks.",
+    ),
+    (
+        DATASET,
+        ("newsroom", "dataset"),
+        "The next issue of the published data set.",
+    ),
+)
+
+
+def job_named(jobs: Jobs, name: str) -> AssetJob:
+    """Return the job with this name."""
+    return next(job for job in jobs if job.name == name)
 
 
 def build_desk_jobs(desk: Desk, max_run_s: int = 0) -> list[AssetJob]:
@@ -73,62 +105,32 @@ def build_shared_jobs(desks: Sequence[Desk], max_run_s: int = 0) -> list[AssetJo
     batches, alerts, stories and the published data set.
     """
     tags = _time_limit(max_run_s)
-    freshness: list[dg.AssetCheckKey] = []
-    for desk in desks:
-        for name, (asset, _) in freshness_checks(desk).items():
-            key = dg.AssetKey([desk.key, asset])
-            freshness.append(dg.AssetCheckKey(key, name))
-        for name in stages.stage_names(desk):
-            key = dg.AssetKey([desk.key, name])
-            freshness.append(dg.AssetCheckKey(key, FAILURE_CHECK))
-    return [
+    jobs = [
         dg.define_asset_job(
             FRESHNESS,
-            dg.AssetSelection.checks(*freshness),
+            dg.AssetSelection.checks(*_freshness_keys(desks)),
             description=(
                 "Freshness checks of every desk: what is missing, lost, silent or failing, by row."
             ),
             tags=tags,
-        ),
-        dg.define_asset_job(
-            REPORT,
-            dg.AssetSelection.assets(["newsroom", "daily_report"]),
-            description="The report of a day, over all desks.",
-            tags=tags,
-        ),
-        dg.define_asset_job(
-            MAINTENANCE,
-            dg.AssetSelection.assets(["lake", "maintenance"]),
-            description="Maintenance of the lake and of Dagster's history.",
-            tags=tags,
-        ),
-        dg.define_asset_job(
-            BATCHES,
-            dg.AssetSelection.assets(["newsroom", "enrichment_batches"]),
-            description="Collects the batches of language models that are over.",
-            tags=tags,
-        ),
-        dg.define_asset_job(
-            ALERTS,
-            dg.AssetSelection.assets(["newsroom", "alerts"]),
-            description=(
-                "Tells new hits of saved queries, and operators what became bad or is over."
-            ),
-            tags=tags,
-        ),
-        dg.define_asset_job(
-            STORIES,
-            dg.AssetSelection.assets(["newsroom", "stories"]),
-            description="The stories of the articles of these days, over all desks.",
-            tags=tags,
-        ),
-        dg.define_asset_job(
-            DATASET,
-            dg.AssetSelection.assets(["newsroom", "dataset"]),
-            description="The next issue of the published data set.",
-            tags=tags,
-        ),
+        )
     ]
+    for name, asset, description in _SHARED_ASSETS:
+        selection = dg.AssetSelection.assets(asset)
+        job = dg.define_asset_job(name, selection, description=description, tags=tags)
+        jobs.append(job)
+    return jobs
+
+
+def _freshness_keys(desks: Sequence[Desk]) -> list[dg.AssetCheckKey]:
+    keys: list[dg.AssetCheckKey] = []
+    for desk in desks:
+        for name, (asset, _) in freshness_checks(desk).items():
+            keys.append(dg.AssetCheckKey(dg.AssetKey([desk.key, asset]), name))
+        for name in stages.stage_names(desk):
+            key = dg.AssetKey([desk.key, name])
+            keys.append(dg.AssetCheckKey(key, FAILURE_CHECK))
+    return keys
 
 
 def _time_limit(max_run_s: int) -> dict[str, str]:

@@ -40,11 +40,9 @@ def build_lake_maintenance(
     """Return the asset; runs with the newest materialisations of `assets`, which are
     all others, are kept.
     """
-    keys = [_MAINTENANCE_KEY, *(key for asset in assets for key in asset.keys)]
-    checks = {
-        BACKED_UP: "Today's backup of the catalog was made.",
-        KNOWN_FILES: "The data folder has no orphans that maintenance must not delete.",
-    }
+    keys = [_MAINTENANCE_KEY]
+    for asset in assets:
+        keys += asset.keys
 
     @dg.asset(
         key=_MAINTENANCE_KEY,
@@ -54,10 +52,7 @@ def build_lake_maintenance(
         deps=tables_of(desks),
         freshness_policy=_EVERY_DAY,
         code_version="4",
-        check_specs=[
-            dg.AssetCheckSpec(name, asset=_MAINTENANCE_KEY, description=text)
-            for name, text in checks.items()
-        ],
+        check_specs=_check_specs(),
     )
     def lake_maintenance(
         context: dg.AssetExecutionContext, lake: dg.ResourceParam[Lake]
@@ -96,6 +91,21 @@ def build_lake_maintenance(
         )
 
     return lake_maintenance
+
+
+def _check_specs() -> list[dg.AssetCheckSpec]:
+    return [
+        dg.AssetCheckSpec(
+            BACKED_UP,
+            asset=_MAINTENANCE_KEY,
+            description="Today's backup of the catalog was made.",
+        ),
+        dg.AssetCheckSpec(
+            KNOWN_FILES,
+            asset=_MAINTENANCE_KEY,
+            description="The data folder has no orphans that maintenance must not delete.",
+        ),
+    ]
 
 
 def _backup(lake: Lake, days: int, now: datetime) -> dg.AssetCheckResult:
@@ -143,22 +153,20 @@ def _known_files(orphans: Orphans) -> dg.AssetCheckResult:
 
 
 def _old_rows(months: Sequence[OldRows]) -> dg.MarkdownMetadataValue:
-    counts = [
-        (one.table, f"{one.month:%Y-%m}", one.rows, one.file_bytes, one.kept)
-        for one in months
-    ]
+    counts = []
+    for one in months:
+        month = f"{one.month:%Y-%m}"
+        counts.append((one.table, month, one.rows, one.file_bytes, one.kept))
     return dg.MetadataValue.md(
         markdown_table(("table", "month", "rows deleted", "bytes", "kept"), counts)
     )
 
 
 def _upkeep(before: LakeSize, after: LakeSize) -> "dict[str, dg.RawMetadataValue]":
-    counts = [
-        (name, before_n, asdict(after)[name])
-        for name, before_n in asdict(before).items()
-    ]
+    found: dict[str, dg.RawMetadataValue] = {}
+    counts = []
+    for name, number in asdict(before).items():
+        found[name] = getattr(after, name)
+        counts.append((name, number, getattr(after, name)))
     table = markdown_table(("lake", "before", "after"), counts)
-    return {
-        **{name: after_n for name, _, after_n in counts},
-        "upkeep": dg.MetadataValue.md(table),
-    }
+    return found | {"upkeep": dg.MetadataValue.md(table)}

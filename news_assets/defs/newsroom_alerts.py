@@ -4,7 +4,7 @@ now and then a look at all states.
 """
 
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import lru_cache, partial
 from pathlib import Path
@@ -12,9 +12,9 @@ from pathlib import Path
 import dagster as dg
 from pydantic import Field
 
-from news_assets.defs.active_runs import unfinished_runs
+from news_assets.defs.active_runs import is_running
 from news_assets.defs.asset_metadata import OWNERS, tables_of
-from news_assets.defs.jobs import ALERTS, Jobs
+from news_assets.defs.jobs import ALERTS, Jobs, job_named
 from news_assets.defs.partitions import utc_now
 from news_assets.errors import NewsAssetsError, SettingsError
 from news_assets.pipeline.alerts.hits import (
@@ -74,7 +74,10 @@ def build_alerts(
     desks: Sequence[Desk], checks: Iterable[dg.AssetChecksDefinition]
 ) -> dg.AssetsDefinition:
     """Return the asset over all desks; operators are told the results of `checks`."""
-    check_keys = sorted({key for check in checks for key in check.check_keys})
+    keys = set[dg.AssetCheckKey]()
+    for check in checks:
+        keys |= check.check_keys
+    check_keys = sorted(keys)
 
     @dg.asset(
         key=_ALERTS_KEY,
@@ -97,36 +100,49 @@ def build_alerts(
         that it matches. Messages that a channel does not accept are sent again later.
         Can be repeated at any time.
         """
-        from news_assets.clients.factory import open_notifier
-
-        settings = Settings.read()
+        keys = check_keys if config.look else None
         try:
-            rules, problems = with_stored(load_alerts(settings.queries), lake)
-            if settings.takes_subscriptions:
-                _drop_unconfirmed(lake)
-                rules = with_subscriptions(rules, lake)
-            for problem in problems.values():
-                context.log.warning(problem)
-            hits = _follow(context, lake, rules, desks)
-            hits += _follow_changes(lake, rules, desks)
-            publishers = publishers_of(desks)
-            told = lake.transact(
-                lambda rows: tell_hits(rows, rules, utc_now(), publishers)
-            )
-            if config.look:
-                told += _look(
-                    context.instance, lake, desks, rules, problems, settings, check_keys
-                )
-            with open_notifier(settings, rules, lake) as notifier:
-                sent = send_due(lake, notifier.send, utc_now)
+            return dg.MaterializeResult(metadata=_tell(context, lake, desks, keys))
         except NewsAssetsError as error:
             raise dg.Failure(str(error)) from error
-        counts = {"hits": hits, "messages": len(told), "sent": sent.sent}
-        return dg.MaterializeResult(
-            metadata={**counts, "delayed": sent.delayed, "given_up": sent.given_up}
-        )
 
     return alerts
+
+
+def _tell(
+    context: dg.AssetExecutionContext,
+    lake: Lake,
+    desks: Sequence[Desk],
+    check_keys: Sequence[dg.AssetCheckKey] | None,
+) -> dict[str, int]:
+    """Store hits and messages, send what is due, and return the counts; with the keys
+    of checks, also look at the states that operators are told.
+    """
+    from news_assets.clients.factory import open_notifier
+
+    settings = Settings.read()
+    rules, problems = with_stored(load_alerts(settings.queries), lake)
+    if settings.takes_subscriptions:
+        _drop_unconfirmed(lake)
+        rules = with_subscriptions(rules, lake)
+    for problem in problems.values():
+        context.log.warning(problem)
+    hits = _follow(context, lake, rules, desks)
+    hits += _follow_changes(lake, rules, desks)
+    publishers = publishers_of(desks)
+    told = lake.transact(lambda rows: tell_hits(rows, rules, utc_now(), publishers))
+    if check_keys is not None:
+        find = partial(_check_states, context.instance, check_keys)
+        told += _look(lake, desks, rules, problems, settings, find)
+    with open_notifier(settings, rules, lake) as notifier:
+        sent = send_due(lake, notifier.send, utc_now)
+    return {
+        "hits": hits,
+        "messages": len(told),
+        "sent": sent.sent,
+        "delayed": sent.delayed,
+        "given_up": sent.given_up,
+    }
 
 
 def _drop_unconfirmed(lake: Lake) -> None:
@@ -187,7 +203,7 @@ def _names_of(desks: Sequence[Desk]) -> dict[str, str]:
     """Return the names of agencies by their keys."""
     names: dict[str, str] = {}
     for desk in desks:
-        names |= {agency.key: agency.name for agency in desk.agencies}
+        names |= desk.agency_names
     return names
 
 
@@ -197,20 +213,21 @@ def _followed(lake: Lake) -> str:
 
 
 def _look(
-    instance: dg.DagsterInstance,
     lake: Lake,
     desks: Sequence[Desk],
     rules: Alerts,
     problems: Mapping[str, str],
     settings: Settings,
-    check_keys: Sequence[dg.AssetCheckKey],
+    check_states: Callable[[], tuple[dict[str, str], set[str]]],
 ) -> list[Message]:
+    """Tell operators which states became bad or are over, unless it is quiet time."""
     operators, now = rules.operators, utc_now()
     if operators is None or operators.is_quiet(now):
         return []
-    failed, unknown = _check_states(instance, check_keys)
+    failed, unknown = check_states()
     bad = bad_states(lake, desks, operators, settings.ceilings, now) | failed
-    bad |= {f"query {name}": problem for name, problem in problems.items()}
+    for name, problem in problems.items():
+        bad[f"query {name}"] = problem
     usage = shutil.disk_usage(settings.home)
     if usage.free < usage.total * operators.disk_free_ratio:
         bad["disk"] = (
@@ -256,7 +273,7 @@ def build_alerts_sensor(jobs: Jobs, *, has_queries: bool = True) -> dg.SensorDef
 
     @dg.sensor(
         name="alerts",
-        job=next(job for job in jobs if job.name == ALERTS),
+        job=job_named(jobs, ALERTS),
         minimum_interval_seconds=every_s,
         default_status=dg.DefaultSensorStatus.RUNNING,
         description=(
@@ -268,27 +285,39 @@ def build_alerts_sensor(jobs: Jobs, *, has_queries: bool = True) -> dg.SensorDef
         context: dg.SensorEvaluationContext, lake: dg.ResourceParam[Lake]
     ) -> dg.SensorResult:
         settings = Settings.read()
-        path = settings.queries
-        if path is None and not settings.takes_subscriptions:
+        if settings.queries is None and not settings.takes_subscriptions:
             return dg.SensorResult(skip_reason="NEWS_QUERIES names no file")
-        if any(run.job_name == ALERTS for run in unfinished_runs(context.instance)):
-            return dg.SensorResult(skip_reason="a run is at it", cursor=context.cursor)
+        if is_running(context.instance, ALERTS):
+            return _skipped("a run is in progress", context)
         try:
-            changed_ns = path.stat().st_mtime_ns if path and path.is_file() else 0
-            rules = _cached_rules(path, changed_ns)
+            rules = _present_rules(settings.queries)
         except SettingsError as error:
-            return dg.SensorResult(skip_reason=str(error), cursor=context.cursor)
+            return _skipped(str(error), context)
         now = utc_now()
-        looks = _is_look_due(rules, float(context.cursor or 0), now)
-        if not looks and not _has_news(lake, now):
-            return dg.SensorResult(skip_reason="nothing to tell", cursor=context.cursor)
-        config = {
-            "ops": {_ALERTS_KEY.to_python_identifier(): {"config": {"look": looks}}}
-        }
-        cursor = str(now.timestamp()) if looks else context.cursor
-        return dg.SensorResult([dg.RunRequest(run_config=config)], cursor=cursor)
+        if _is_look_due(rules, float(context.cursor or 0), now):
+            cursor = str(now.timestamp())
+            return dg.SensorResult([_request(is_look=True)], cursor=cursor)
+        if _has_news(lake, now):
+            return dg.SensorResult([_request(is_look=False)], cursor=context.cursor)
+        return _skipped("nothing to tell", context)
 
     return sensor
+
+
+def _skipped(reason: str, context: dg.SensorEvaluationContext) -> dg.SensorResult:
+    return dg.SensorResult(skip_reason=reason, cursor=context.cursor)
+
+
+def _request(*, is_look: bool) -> dg.RunRequest:
+    op = _ALERTS_KEY.to_python_identifier()
+    return dg.RunRequest(run_config={"ops": {op: {"config": {"look": is_look}}}})
+
+
+def _present_rules(path: Path | None) -> Alerts:
+    """Return the rules of the file of queries as it is now. Raises SettingsError."""
+    if path is None or not path.is_file():
+        return _cached_rules(path, 0)
+    return _cached_rules(path, path.stat().st_mtime_ns)
 
 
 @lru_cache(maxsize=1)
@@ -309,13 +338,14 @@ def _has_news(lake: Lake, now: datetime) -> bool:
     if not followers:
         return True
     cursor = Cursor.of(followers[0].cursor)
-    if has_change(lake, cursor, "indexed") or has_change(lake, cursor, "withdrawn"):
-        return True
+    for change in ("indexed", "withdrawn"):
+        if has_change(lake, cursor, change):
+            return True
     newest = newest_meeting_change(lake)
     if newest is not None and _followed(lake) != newest.isoformat():
         return True
-    hits = lake.frame(QueryHit, None, ("due_at",), told_at=[None])["due_at"]
-    messages = lake.frame(Message, None, ("next_try_at",), sent_at=[None])[
-        "next_try_at"
-    ].drop_nulls()
-    return bool((hits <= now).any() or (messages <= now).any())
+    hits = lake.frame(QueryHit, None, ("due_at",), told_at=[None])
+    if (hits["due_at"] <= now).any():
+        return True
+    messages = lake.frame(Message, None, ("next_try_at",), sent_at=[None])
+    return bool((messages["next_try_at"].drop_nulls() <= now).any())

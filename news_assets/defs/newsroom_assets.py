@@ -6,7 +6,7 @@ The sensor of the batches requests a look at those that are not over yet, that o
 stories a run where articles have no story or an outdated one.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from datetime import date, datetime, timedelta
 from pathlib import Path
@@ -18,12 +18,12 @@ from pydantic import Field
 from news_assets.defs.active_runs import (
     RANGE_END,
     RANGE_START,
+    is_running,
     runs_before,
-    unfinished_runs,
 )
 from news_assets.defs.asset_metadata import OWNERS, link, markdown_table, tables_of
 from news_assets.defs.backlog_sensors import WINDOW, OpenLake
-from news_assets.defs.jobs import BATCHES, DATASET, STORIES, Jobs
+from news_assets.defs.jobs import BATCHES, DATASET, STORIES, Jobs, job_named
 from news_assets.defs.partitions import (
     last_day,
     newest_begun_day,
@@ -86,19 +86,10 @@ def build_daily_report(
         day. Missing, stale, silent and failing rows are as of now. Today's page covers
         the day so far; a page that is made again is replaced.
         """
-        from news_assets.pipeline.freshness.report_contents import build_report
-        from news_assets.store.queries.report import count_day
         from news_assets.web.day_report import write_report
 
-        now = utc_now()
-        found = {
-            desk.key: _titled(desk_gaps(lake, search, desk, now)) for desk in desks
-        }
-        for key in context.partition_keys:
-            counts = count_day(
-                lake, date.fromisoformat(key), [desk.key for desk in desks]
-            )
-            report = build_report(counts, desks, found, now)
+        for report in _reports(context.partition_keys, lake, search, desks):
+            key = report.day.isoformat()
             path = write_report(reports, report)
             page = link("page", f"{pages_url}/days/{key}" if pages_url else "")
             shown = {**_metadata(report, path), **page}
@@ -109,28 +100,39 @@ def build_daily_report(
     return daily_report
 
 
-def _titled(gaps: Mapping[str, Findings]) -> dict[str, Findings]:
-    return {name.replace("_", " "): findings for name, findings in gaps.items()}
+def _reports(
+    days: Sequence[str], lake: Lake, search: SearchIndex, desks: Sequence[Desk]
+) -> "Iterator[Report]":
+    """Yield the report of each day, with the findings of now."""
+    from news_assets.pipeline.freshness.report_contents import build_report
+    from news_assets.store.queries.report import count_day
+
+    now = utc_now()
+    found: dict[str, dict[str, Findings]] = {}
+    for desk in desks:
+        gaps = desk_gaps(lake, search, desk, now)
+        found[desk.key] = {name.replace("_", " "): gaps[name] for name in gaps}
+    for day in days:
+        counts = count_day(lake, date.fromisoformat(day), list(found))
+        yield build_report(counts, desks, found, now)
 
 
 def _metadata(report: "Report", path: Path) -> "dict[str, dg.RawMetadataValue]":
     from news_assets.web.day_report import history_image
 
-    tables = {
-        table.title.lower(): markdown_table(table.header, table.rows)
-        for table in report.tables
-    }
     gaps = [(gap.title, gap.note) for gap in report.gaps]
     findings = "nothing"
     if gaps:
         findings = markdown_table(("what", "how many"), gaps)
-    return {
-        "file": dg.MetadataValue.path(path),
-        **{name: value for name, value, _ in report.figures},
-        "plot": dg.MetadataValue.md(f"![articles by outcome]({history_image(report)})"),
-        "findings": dg.MetadataValue.md(findings),
-        **{name: dg.MetadataValue.md(table) for name, table in tables.items()},
-    }
+    found: dict[str, dg.RawMetadataValue] = {"file": dg.MetadataValue.path(path)}
+    found |= {name: value for name, value, _ in report.figures}
+    plot = f"![articles by outcome]({history_image(report)})"
+    found["plot"] = dg.MetadataValue.md(plot)
+    found["findings"] = dg.MetadataValue.md(findings)
+    for table in report.tables:
+        text = markdown_table(table.header, table.rows)
+        found[table.title.lower()] = dg.MetadataValue.md(text)
+    return found
 
 
 _BATCHES_KEY = dg.AssetKey(["newsroom", "enrichment_batches"])
@@ -177,16 +179,14 @@ def build_enrichment_batches(desks: Sequence[Desk]) -> dg.AssetsDefinition:
 _LOOK_EVERY_S = 600  # most batches end within the hour, all within a day
 
 
-def build_open_batches(
-    jobs: Jobs,
-) -> dg.SensorDefinition:
+def build_open_batches(jobs: Jobs) -> dg.SensorDefinition:
     """Return the sensor; it requests a run while there are open batches and none is
     looking at them.
     """
 
     @dg.sensor(
         name="open_batches",
-        job=next(job for job in jobs if job.name == BATCHES),
+        job=job_named(jobs, BATCHES),
         minimum_interval_seconds=_LOOK_EVERY_S,
         default_status=dg.DefaultSensorStatus.RUNNING,
         description="Requests a look at the batches of language models that are not over.",
@@ -195,10 +195,7 @@ def build_open_batches(
         context: dg.SensorEvaluationContext, lake: dg.ResourceParam[Lake]
     ) -> dg.SensorResult:
         count = lake.frame(EnrichmentBatch, None, ("batch_key",), progress=OPEN).height
-        is_looking = any(
-            run.job_name == BATCHES for run in unfinished_runs(context.instance)
-        )
-        if count == 0 or is_looking:
+        if count == 0 or is_running(context.instance, BATCHES):
             return dg.SensorResult(skip_reason=f"open batches: {count}")
         return dg.SensorResult([dg.RunRequest()])
 
@@ -272,12 +269,10 @@ def build_stories_sensor(
     desks: Sequence[Desk], jobs: Jobs, open_lake: OpenLake
 ) -> dg.SensorDefinition:
     """Return the sensor, which evaluates a changed lake, and requests one run at a time."""
-    keys = [desk.key for desk in desks]
-    first_day = min(desk.first_day for desk in desks)
 
     @dg.sensor(
         name="stories",
-        job=next(job for job in jobs if job.name == STORIES),
+        job=job_named(jobs, STORIES),
         minimum_interval_seconds=_EVERY_S,
         default_status=dg.DefaultSensorStatus.RUNNING,
         description="Requests the days of articles that have no story, or changed since.",
@@ -288,13 +283,9 @@ def build_stories_sensor(
         snapshot = str(lake.snapshot())
         if context.cursor == snapshot:
             return dg.SensorResult(skip_reason="the lake has not changed")
-        if _is_running(context.instance):
+        if is_running(context.instance, STORIES):
             return dg.SensorResult(skip_reason="a run is in progress")
-        newest = max(newest_begun_day(desk, now) for desk in desks)
-        since = max(first_day, newest - WINDOW)
-        last = max(last_day(desk, now) for desk in desks)
-        days = days_without_stories(lake, keys, since, now)
-        days = [day for day in days if first_day <= day <= last]
+        days = _days_to_place(lake, desks, now)
         if days:
             return dg.SensorResult([_request(days, snapshot, now)])
         return dg.SensorResult(skip_reason="every article has a story", cursor=snapshot)
@@ -302,8 +293,14 @@ def build_stories_sensor(
     return sensor
 
 
-def _is_running(instance: dg.DagsterInstance) -> bool:
-    return any(run.job_name == STORIES for run in unfinished_runs(instance))
+def _days_to_place(lake: Lake, desks: Sequence[Desk], now: datetime) -> list[date]:
+    """Return the days of the last weeks with articles whose story is missing or outdated."""
+    first_day = min(desk.first_day for desk in desks)
+    newest = max(newest_begun_day(desk, now) for desk in desks)
+    last = max(last_day(desk, now) for desk in desks)
+    since = max(first_day, newest - WINDOW)
+    days = days_without_stories(lake, [desk.key for desk in desks], since, now)
+    return [day for day in days if first_day <= day <= last]
 
 
 def _request(days: Sequence[date], snapshot: str, now: datetime) -> dg.RunRequest:

@@ -19,7 +19,7 @@ def agency_partitions(desk: Desk) -> dg.StaticPartitionsDefinition:
     """Return one partition per agency; inactive ones are included because their rows
     stay.
     """
-    return dg.StaticPartitionsDefinition([agency.key for agency in desk.agencies])
+    return dg.StaticPartitionsDefinition(list(desk.agency_names))
 
 
 def agency_day_partitions(desk: Desk) -> dg.MultiPartitionsDefinition:
@@ -84,8 +84,9 @@ def partitions_of_run(context: dg.AssetExecutionContext, desk: Desk) -> Sequence
     keys: Sequence[str] = context.partition_keys
     if keys:
         return keys
-    first, last = (context.run.tags.get(tag, "") for tag in (RANGE_START, RANGE_END))
-    agencies = [agency.key for agency in desk.agencies]
+    first = context.run.tags.get(RANGE_START, "")
+    last = context.run.tags.get(RANGE_END, "")
+    agencies = list(desk.agency_names)
     raise dg.Failure(
         f"the range {first}...{last} has no partition: its last agency and its last day must not"
         " come before the first; agencies are in alphabetical order, from"
@@ -100,7 +101,7 @@ def agency_day_batches(
     the run's range has none.
     """
     pairs = sorted(
-        (_pair_of(key) for key in partitions_of_run(context, desk)),
+        map(_pair_of, partitions_of_run(context, desk)),
         key=lambda pair: (-pair[1].toordinal(), pair[0]),
     )
     for start in range(0, len(pairs), BATCH_PARTITIONS):

@@ -91,10 +91,10 @@ def _cached_lake(address: Address) -> Lake:
         lake, known = _cached.get("lake", (None, 0))
         if lake is not None and lake.address == address:
             commit = _last_commit(lake)
-            if commit is not None and commit >= known:
+            if commit >= known:
                 _cached["lake"] = (lake, commit)
                 return lake
-            _logger.debug("The lake is opened again: commit %s after %d", commit, known)
+            _logger.debug("The lake is opened again: commit %d after %d", commit, known)
         lake = Lake.open(
             address.catalog, address.data, backups=address.backups, threads=1
         )
@@ -122,12 +122,12 @@ def mark_of_open_lake() -> Mark | None:
         return None
 
 
-def _last_commit(lake: Lake) -> int | None:
-    """Return the number of the lake's last commit; None if it is unavailable."""
+def _last_commit(lake: Lake) -> int:
+    """Return the number of the lake's last commit; -1 if it is unavailable."""
     try:
         return lake.snapshot()
     except LakeError:
-        return None
+        return -1
 
 
 class FetcherResource(dg.ConfigurableResource[Fetcher]):

@@ -64,7 +64,9 @@ def retention_rules(desks: Iterable[Desk]) -> list[RetentionRule]:
             RetentionRule(f"{desk.key}_articles", timedelta(days=14)),
         ]
     rules.append(RetentionRule(FRESHNESS, timedelta(days=7)))
-    return rules + [RetentionRule(job, timedelta(days=90)) for job in DAILY_JOBS]
+    for job in DAILY_JOBS:
+        rules.append(RetentionRule(job, timedelta(days=90)))
+    return rules
 
 
 def delete_old_runs(

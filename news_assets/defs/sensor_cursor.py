@@ -109,8 +109,9 @@ class Cursor:
 
     def tick_s(self, tick_s: float, now_s: float) -> float:
         """Return how long a tick waits: `tick_s`, or longer while nothing happens."""
-        is_quiet = not self.has_backlog and now_s - self.changed_at >= _QUIET_AFTER_S
-        return tick_s * _QUIET_TICKS if is_quiet else tick_s
+        if self.has_backlog or now_s - self.changed_at < _QUIET_AFTER_S:
+            return tick_s
+        return tick_s * _QUIET_TICKS
 
     def is_look_due(self, mark: Mark | None, now_s: float) -> bool:
         """Return whether the lake may have another commit, or an evaluation is due

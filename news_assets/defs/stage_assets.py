@@ -95,19 +95,12 @@ def _build_stage_asset(
         partitions_def=agency_day_partitions(desk),
         backfill_policy=dg.BackfillPolicy.single_run(),
         required_resource_keys={"lake", *stage.ports},
-        config_schema={
-            option.name: dg.Field(
-                bool, is_required=False, default_value=False, description=option.meaning
-            )
-            for option in stage.options
-        },
+        config_schema=_options_schema(stage),
         code_version=version,
     )
     def stage_asset(context: dg.AssetExecutionContext) -> dg.MaterializeResult[None]:
         lake = context.resources.lake
-        ports = {name: getattr(context.resources, name) for name in stage.ports}
         options = context.op_execution_context.op_config
-        is_repeated_run = int(context.run.tags.get(ATTEMPT_TAG, "1")) > 1
         counts = MaterializationCounts(
             context,
             lake,
@@ -118,29 +111,46 @@ def _build_stage_asset(
         batches = list(agency_day_batches(context, desk))
         try:
             for keys in batches:
-                written = None
-                if is_repeated_run:
-                    written = run_apart(
-                        stage, lake, desk, keys, utc_now, ports, options
-                    )
-                if written is None:
-                    written = stage.run_batch(lake, desk, keys, utc_now, ports, options)
-                counts.add(keys, written)
-        except (
-            EnrichError,
-            EmbedError,
-            TaxonomyError,
-            SettingsError,
-        ) as error:  # of the enricher or model; an article's are rows
+                counts.add(keys, _run_batch(context, desk, stage, keys))
+        except _UNAVAILABLE as error:
             _record_unavailable(stage, lake, desk, batches, str(error))
             raise dg.Failure(str(error)) from error
-        except (
-            NewsAssetsError
-        ) as error:  # batches that were stored stay; the sensors plan the rest again
+        # batches that were stored stay; the sensors plan the rest again
+        except NewsAssetsError as error:
             raise dg.Failure(str(error)) from error
         return counts.result()
 
     return stage_asset
+
+
+# of the enricher or model; an article's are rows
+_UNAVAILABLE = (EnrichError, EmbedError, TaxonomyError, SettingsError)
+
+
+def _options_schema(stage: Stage) -> dict[str, dg.Field]:
+    """Return the run configuration of a stage: its options, each off by default."""
+    schema = {}
+    for option in stage.options:
+        schema[option.name] = dg.Field(
+            bool, is_required=False, default_value=False, description=option.meaning
+        )
+    return schema
+
+
+def _run_batch(
+    context: dg.AssetExecutionContext, desk: Desk, stage: Stage, keys: AgencyDays
+) -> int:
+    """Run the stage over a batch, in a repeated run one article at a time where they
+    are few; return how many rows were written.
+    """
+    lake = context.resources.lake
+    ports = {name: getattr(context.resources, name) for name in stage.ports}
+    options = context.op_execution_context.op_config
+    if int(context.run.tags.get(ATTEMPT_TAG, "1")) > 1:
+        written = run_apart(stage, lake, desk, keys, utc_now, ports, options)
+        if written is not None:
+            return written
+    return stage.run_batch(lake, desk, keys, utc_now, ports, options)
 
 
 def _record_unavailable(
@@ -161,8 +171,10 @@ def _record_unavailable(
 def _dependencies(
     desk: Desk, stage: Stage, upstream: Mapping[str, dg.AssetsDefinition]
 ) -> list[dg.AssetDep]:
-    names = [name for name in stage.upstream if name in upstream]
-    found = [_dependency(name, upstream[name]) for name in names]
+    found = []
+    for name in stage.upstream:
+        if name in upstream:
+            found.append(_dependency(name, upstream[name]))
     if "fetcher" in stage.ports:
         found.append(dg.AssetDep([desk.key, PAGES]))
     return found

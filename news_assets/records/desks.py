@@ -416,21 +416,26 @@ class Desk:
     )
 
     @property
+    def agency_names(self) -> dict[str, str]:
+        """The names of all its agencies by their keys."""
+        return {agency.key: agency.name for agency in self.agencies}
+
+    @property
     def is_civic(self) -> bool:
         """Whether some of its sources list meetings."""
-        return any(
-            source.is_civic for agency in self.agencies for source in agency.sources
-        )
+        for agency in self.agencies:
+            if any(source.is_civic for source in agency.sources):
+                return True
+        return False
 
     @property
     def sources(self) -> tuple[Source, ...]:
         """The sources of all active agencies."""
-        return tuple(
-            source
-            for agency in self.agencies
-            if agency.is_active
-            for source in agency.sources
-        )
+        found: list[Source] = []
+        for agency in self.agencies:
+            if agency.is_active:
+                found += agency.sources
+        return tuple(found)
 
 
 @dataclass(frozen=True, slots=True)

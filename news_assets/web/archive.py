@@ -117,7 +117,7 @@ class Archive:
         self._zones = zones_of(desks)
         self._names: dict[str, str] = {}
         for desk in desks:
-            self._names |= {agency.key: agency.name for agency in desk.agencies}
+            self._names |= desk.agency_names
 
     @classmethod
     @contextmanager

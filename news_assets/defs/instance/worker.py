@@ -111,24 +111,18 @@ def _can_begin(run_id: str) -> bool:
     worker still executes the run.
     """
     run = instance.get_run_by_id(run_id)
-    if (
-        run is not None
-        and run.status is DagsterRunStatus.CANCELING
-        and WORKER_TAG not in run.tags
-    ):
+    if run is None:
+        return False
+    if run.status is DagsterRunStatus.CANCELING and WORKER_TAG not in run.tags:
         instance.report_run_canceled(run)
-    return run is not None and run.status in (
-        DagsterRunStatus.NOT_STARTED,
-        DagsterRunStatus.STARTING,
-    )
+    return run.status in (DagsterRunStatus.NOT_STARTED, DagsterRunStatus.STARTING)
 
 
 def _was_interrupted(run_id: str) -> bool:
     run = instance.get_run_by_id(run_id)
-    return (
-        run is not None
-        and run.tags.get("dagster/failure_reason") == "UNEXPECTED_TERMINATION"
-    )
+    if run is None:
+        return False
+    return run.tags.get("dagster/failure_reason") == "UNEXPECTED_TERMINATION"
 
 
 @signals.worker_init.connect  # type: ignore[untyped-decorator]

@@ -407,7 +407,7 @@ def newest_first(frame: "pl.DataFrame", desk: Desk) -> "pl.DataFrame":
     """Return the rows of the desk's present agencies, the newest day first."""
     import polars as pl
 
-    own = frame.filter(pl.col("agency").is_in([agency.key for agency in desk.agencies]))
+    own = frame.filter(pl.col("agency").is_in(list(desk.agency_names)))
     return own.select(COLUMNS).sort(
         "day", "agency", "article_id", "stage", descending=[True, False, False, False]
     )
