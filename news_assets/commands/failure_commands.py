@@ -35,7 +35,7 @@ from news_assets.store.queries.spending import spent
 
 # --- failures -------------------------------------------------------------------------
 
-SHOWN = 30  # rows of a table without --limit: two screens
+_SHOWN = 30  # rows of a table without --limit: two screens
 _NAMED = 3  # ids in an error message
 
 _OF_ENTRY = (
@@ -93,7 +93,7 @@ _Limit = Annotated[int | None, typer.Option(min=1, help="maximum number of failu
 
 
 @app.command("list")
-def list_failures(
+def _list_failures(
     desk: Desk = None,
     stage: Stage = None,
     agency: Agency = None,
@@ -105,7 +105,7 @@ def list_failures(
     with open_lake() as lake:
         found = _newest_first(lake.read(Failure, None, **filters))
     if not as_json:
-        _show_table(found, limit or SHOWN, datetime.now(UTC))
+        _show_table(found, limit or _SHOWN, datetime.now(UTC))
         return
     for failure in found[:limit]:
         write_line(asdict(failure))
@@ -155,7 +155,7 @@ def _next_try(at: datetime | None, now: datetime) -> str:
 
 
 @app.command("show")
-def show_failure(
+def _show_failure(
     article_id: Annotated[str, typer.Argument(help="id of the article")],
 ) -> None:
     """Show everything about one article: its failures, its row and its entries."""
@@ -322,7 +322,7 @@ _MessageLimit = Annotated[int, typer.Option(min=1, help="maximum number of messa
 
 
 @alerts_app.command("list")
-def list_messages(
+def _list_messages(
     shows_all: _ShowsAll = False,
     limit: _MessageLimit = 30,
     as_json: Json = False,
@@ -400,7 +400,7 @@ def retry(
 
 
 @alerts_app.command("test")
-def try_channel(
+def _try_channel(
     channel: Annotated[
         str, typer.Argument(help="name of the channel in the file of queries")
     ],

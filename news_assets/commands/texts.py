@@ -26,7 +26,7 @@ from news_assets.records.desks import Source
 from news_assets.records.reading import ListedEntry, Page
 from news_assets.settings import Settings
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 _BATCH_TEXTS = 64
 _EXTRACTED = (
@@ -65,7 +65,7 @@ def parse_feed() -> None:
         write_results(read_items("id", "path"), parse, "reading feeds")
 
 
-def _call(sandbox: Sandbox, work: Callable[..., T], *arguments: object) -> T:
+def _call(sandbox: Sandbox, work: Callable[..., _T], *arguments: object) -> _T:
     """Return `work(*arguments)`, called in the sandbox. Raises NewsAssetsError."""
     [answer] = sandbox.run(work, [arguments])
     if isinstance(answer, NewsAssetsError):

@@ -45,7 +45,7 @@ _SHOWN_REASONS = 5
 _MAX_SOURCES = 500  # about 80 kB
 
 
-class AssetAttributes(TypedDict):
+class _AssetAttributes(TypedDict):
     """Arguments of `dg.asset` that every asset of a desk has."""
 
     key: list[str]
@@ -57,7 +57,7 @@ class AssetAttributes(TypedDict):
     freshness_policy: dg.FreshnessPolicy
 
 
-def owners_of(desk: Desk) -> list[str]:
+def _owners_of(desk: Desk) -> list[str]:
     """Return who answers for the assets of a desk."""
     return [*desk.contacts] or OWNERS
 
@@ -71,7 +71,7 @@ _DESK_IS_FRESH = dg.FreshnessPolicy.time_window(
 
 def asset_attributes(
     desk: Desk, name: str, record: type[Any], kind: str
-) -> AssetAttributes:
+) -> _AssetAttributes:
     """Return the arguments that every asset of a desk has: key, group, owners, tags,
     kinds and the schema of its table.
     """
@@ -79,7 +79,7 @@ def asset_attributes(
     return {
         "key": [desk.key, name],
         "group_name": desk.key,
-        "owners": owners_of(desk),
+        "owners": _owners_of(desk),
         "tags": {"news/desk": desk.key},
         "kinds": {"ducklake", kind},
         "metadata": {
@@ -114,7 +114,7 @@ def publisher_page(pages_url: str, desk: str, agency: str) -> str:
     return f"{pages_url}/publishers/{desk}/{agency}" if pages_url else ""
 
 
-def articles_page(pages_url: str, desk: str, agency: str, day: str) -> str:
+def _articles_page(pages_url: str, desk: str, agency: str, day: str) -> str:
     """Return the address of the articles of an agency-day; empty without
     NEWS_PAGES_URL.
     """
@@ -172,7 +172,7 @@ class MaterializationCounts:
             rows = parts.get((agency, day), empty)
             found = self.of_partition(rows, keys.desk, agency, day)
             by_partition[f"{agency}|{day}"] = found
-        add_partition_metadata(self._context, by_partition)
+        _add_partition_metadata(self._context, by_partition)
         self._context.log.info(
             f"{len(keys.pairs)} partitions: {frame.height} rows, {written} of them written now"
         )
@@ -181,7 +181,7 @@ class MaterializationCounts:
         self, rows: "pl.DataFrame", desk: str, agency: str, day: date
     ) -> dict[str, Any]:
         """Return the metadata of an agency-day with these rows."""
-        url = articles_page(self._pages_url, desk, agency, day.isoformat())
+        url = _articles_page(self._pages_url, desk, agency, day.isoformat())
         shown = rows.select(self._preview).head(_PREVIEW_ROWS).rows()
         metadata: dict[str, Any] = {
             "dagster/partition_row_count": rows.height,
@@ -288,7 +288,7 @@ def _cell(value: object) -> str:
     return markdown_text(text)
 
 
-def add_partition_metadata(
+def _add_partition_metadata(
     context: dg.AssetExecutionContext, by_partition: Mapping[str, Mapping[str, Any]]
 ) -> None:
     """Set the metadata of these partitions, replacing what they had.
@@ -333,7 +333,7 @@ def _outside(
     return dg.AssetSpec(
         [desk.key, name],
         group_name=desk.key,
-        owners=owners_of(desk),
+        owners=_owners_of(desk),
         tags={"news/desk": desk.key},
         kinds={kind},
         description=about,

@@ -63,7 +63,7 @@ _logger = logging.getLogger(__name__)
 _NamesOf = Callable[[Desk], Sequence[str]]
 OpenLake = Callable[[], Lake]  # returns the lake that this process has open
 # the backlog of a desk, now, from a day on
-Query = Callable[[Lake, Desk, datetime, date], "pl.DataFrame"]
+_Query = Callable[[Lake, Desk, datetime, date], "pl.DataFrame"]
 
 # sources that became due meanwhile are one run; none is polled more often than every
 # five minutes
@@ -334,7 +334,7 @@ class _Backlog:
     """
 
     desks: Sequence[Desk]
-    query: Query
+    query: _Query
     names_of: _NamesOf = stages.stage_names
     with_models: bool = False
 

@@ -79,14 +79,14 @@ def build_desk_sensors(
             ),
             build_lost_documents(desks, jobs),
         ]
-    return [*sensors, build_first_checks(desks, jobs, open_lake)]
+    return [*sensors, _build_first_checks(desks, jobs, open_lake)]
 
 
 # until the desk is current; later ticks read only the cursor
 _FIRST_CHECKS_EVERY_S = 30
 
 
-def build_first_checks(
+def _build_first_checks(
     desks: Sequence[Desk], jobs: Jobs, open_lake: OpenLake
 ) -> dg.SensorDefinition:
     """Return the sensor; its cursor names the desks that have been checked."""

@@ -62,7 +62,7 @@ _LOOKED_BACK = timedelta(days=1)
 _CHANGES = 500
 
 
-class AlertsConfig(dg.Config):
+class _AlertsConfig(dg.Config):
     """Run configuration of `newsroom/alerts`."""
 
     look: bool = Field(
@@ -89,7 +89,7 @@ def build_alerts(
     )
     def alerts(
         context: dg.AssetExecutionContext,
-        config: AlertsConfig,
+        config: _AlertsConfig,
         lake: dg.ResourceParam[Lake],
     ) -> dg.MaterializeResult[None]:
         """Messages about new articles that match a saved query, and about states that
@@ -258,7 +258,7 @@ def _check_states(
     return failed, unknown
 
 
-TELL_EVERY_S = 15  # articles that are new in the meantime are told in one message
+_TELL_EVERY_S = 15  # articles that are new in the meantime are told in one message
 _NOTHING_TO_TELL_EVERY_S = 3600
 
 
@@ -269,7 +269,7 @@ def build_alerts_sensor(jobs: Jobs, *, has_queries: bool = True) -> dg.SensorDef
     `has_queries`: whether NEWS_QUERIES names a file or readers may subscribe; else there
     is nothing to tell.
     """
-    every_s = TELL_EVERY_S if has_queries else _NOTHING_TO_TELL_EVERY_S
+    every_s = _TELL_EVERY_S if has_queries else _NOTHING_TO_TELL_EVERY_S
 
     @dg.sensor(
         name="alerts",

@@ -207,7 +207,7 @@ _EVERY_S = 30
 _STORIES_KEY = dg.AssetKey(["newsroom", "stories"])
 
 
-class StoriesConfig(dg.Config):
+class _StoriesConfig(dg.Config):
     """Run configuration of `newsroom/stories`."""
 
     rebuild: bool = Field(
@@ -231,7 +231,7 @@ def build_stories(desks: Sequence[Desk]) -> dg.AssetsDefinition:
     )
     def stories(
         context: dg.AssetExecutionContext,
-        config: StoriesConfig,
+        config: _StoriesConfig,
         lake: dg.ResourceParam[Lake],
         sandbox: dg.ResourceParam[Sandbox],
     ) -> dg.MaterializeResult[None]:

@@ -12,7 +12,7 @@ from news_assets.records.desks import Desk
 from news_assets.records.reading import AgencyDays
 
 # agency-days stored together: bounds memory, and the work that a killed run repeats
-BATCH_PARTITIONS = 200
+_BATCH_PARTITIONS = 200
 
 
 def agency_partitions(desk: Desk) -> dg.StaticPartitionsDefinition:
@@ -104,8 +104,8 @@ def agency_day_batches(
         map(_pair_of, partitions_of_run(context, desk)),
         key=lambda pair: (-pair[1].toordinal(), pair[0]),
     )
-    for start in range(0, len(pairs), BATCH_PARTITIONS):
-        yield AgencyDays(desk.key, frozenset(pairs[start : start + BATCH_PARTITIONS]))
+    for start in range(0, len(pairs), _BATCH_PARTITIONS):
+        yield AgencyDays(desk.key, frozenset(pairs[start : start + _BATCH_PARTITIONS]))
 
 
 def _pair_of(key: str) -> tuple[str, date]:

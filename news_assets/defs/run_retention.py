@@ -37,7 +37,7 @@ _FINISHED = [
 
 
 @dataclass(frozen=True, slots=True)
-class RetentionRule:
+class _RetentionRule:
     """Finished runs of a job, or only those with these tags, are deleted when unchanged
     for `keep`.
     """
@@ -47,7 +47,7 @@ class RetentionRule:
     tags: Mapping[str, str] = field(default_factory=dict)
 
 
-def retention_rules(desks: Iterable[Desk]) -> list[RetentionRule]:
+def retention_rules(desks: Iterable[Desk]) -> list[_RetentionRule]:
     """Return the rules for the jobs of each desk and the jobs over all desks.
 
     One day of polls without new entries shows that polling works. One week of other
@@ -58,20 +58,20 @@ def retention_rules(desks: Iterable[Desk]) -> list[RetentionRule]:
     rules = []
     for desk in desks:
         rules += [
-            RetentionRule(f"{desk.key}_poll", timedelta(days=1), NOTHING_NEW),
-            RetentionRule(f"{desk.key}_poll", timedelta(days=7)),
-            RetentionRule(f"{desk.key}_checks", timedelta(days=7)),
-            RetentionRule(f"{desk.key}_articles", timedelta(days=14)),
+            _RetentionRule(f"{desk.key}_poll", timedelta(days=1), NOTHING_NEW),
+            _RetentionRule(f"{desk.key}_poll", timedelta(days=7)),
+            _RetentionRule(f"{desk.key}_checks", timedelta(days=7)),
+            _RetentionRule(f"{desk.key}_articles", timedelta(days=14)),
         ]
-    rules.append(RetentionRule(FRESHNESS, timedelta(days=7)))
+    rules.append(_RetentionRule(FRESHNESS, timedelta(days=7)))
     for job in DAILY_JOBS:
-        rules.append(RetentionRule(job, timedelta(days=90)))
+        rules.append(_RetentionRule(job, timedelta(days=90)))
     return rules
 
 
 def delete_old_runs(
     instance: dg.DagsterInstance,
-    rules: Sequence[RetentionRule],
+    rules: Sequence[_RetentionRule],
     assets: Collection[dg.AssetKey],
     now: datetime,
     log: Logger,
@@ -105,7 +105,7 @@ def delete_old_runs(
 
 
 def _old_runs(
-    instance: dg.DagsterInstance, rule: RetentionRule, now: datetime
+    instance: dg.DagsterInstance, rule: _RetentionRule, now: datetime
 ) -> list[str]:
     finished = dg.RunsFilter(
         job_name=rule.job,

@@ -13,7 +13,7 @@ from contextlib import redirect_stdout
 from news_assets.commands.terminal import Terminal
 
 
-def main() -> None:
+def _main() -> None:
     """Run the commands of stdin until it ends."""
     for line in sys.stdin:
         with redirect_stdout(sys.stderr):
@@ -33,4 +33,4 @@ def _run(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    main()
+    _main()

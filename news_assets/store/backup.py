@@ -32,7 +32,7 @@ from news_assets.store.upgrade import (
     write_identity,
 )
 
-DATABASE = "backup"  # the name of an attached backup in SQL
+_DATABASE = "backup"  # the name of an attached backup in SQL
 _DAILY = "daily"
 _TIME = "%Y%m%dT%H%M%SZ"
 
@@ -148,20 +148,20 @@ def _attach_backup(
 ) -> None:
     """Attach a backup as a database of plain tables."""
     kind = "READ_ONLY" if address.is_postgres else "TYPE sqlite, READ_ONLY"
-    connection.execute(f"ATTACH {quoted(str(file))} AS {DATABASE} ({kind})")
+    connection.execute(f"ATTACH {quoted(str(file))} AS {_DATABASE} ({kind})")
 
 
 def _read(connection: duckdb.DuckDBPyConnection, file: Path) -> Backup:
     row = connection.execute(
         "SELECT snapshot_id, snapshot_time::TIMESTAMPTZ, "
-        f"(SELECT value FROM {DATABASE}.ducklake_metadata WHERE key = 'data_path') "
-        f"FROM {DATABASE}.ducklake_snapshot ORDER BY snapshot_id DESC LIMIT 1"
+        f"(SELECT value FROM {_DATABASE}.ducklake_metadata WHERE key = 'data_path') "
+        f"FROM {_DATABASE}.ducklake_snapshot ORDER BY snapshot_id DESC LIMIT 1"
     ).fetchone()
-    identity = read_identity(connection, DATABASE)
+    identity = read_identity(connection, _DATABASE)
     if row is None or identity is None:
         raise LakeError(f"{file}: no backup of a lake: the catalog in it has no id")
     return Backup(
-        file, identity, row[0], row[1], files_in_use(connection, row[2], DATABASE)
+        file, identity, row[0], row[1], files_in_use(connection, row[2], _DATABASE)
     )
 
 
@@ -326,7 +326,7 @@ def _put_back(address: Address, plan: Plan, moment: str) -> str | None:
             postgres_catalog.put_back(
                 connection,
                 address.catalog,
-                DATABASE,
+                _DATABASE,
                 address.data_path,
                 kept_as,
                 _WAIT_S,

@@ -115,8 +115,8 @@ def _state_of(file: Path) -> tuple[int, int]:
 # --- snapshots of a SQLite catalog ----------------------------------------------------
 
 
-MOST = 1_000  # that are kept, besides those of withdrawn articles
-STEP = 100  # deleted in one transaction
+_MOST = 1_000  # that are kept, besides those of withdrawn articles
+_STEP = 100  # deleted in one transaction
 
 # `withdraw --undo` reads the texts from the commit before the withdrawal.
 _NEEDED = f"""
@@ -125,7 +125,9 @@ WHERE outcome = '{WITHDRAWN}' AND withdrawn_after IS NOT NULL
 """
 
 
-def delete_oldest(transaction: Transaction, most: int = MOST, step: int = STEP) -> int:
+def delete_oldest(
+    transaction: Transaction, most: int = _MOST, step: int = _STEP
+) -> int:
     """Delete the oldest snapshots beyond the newest `most`, at most `step` of them;
     return how many.
     """
@@ -147,8 +149,8 @@ def delete_oldest(transaction: Transaction, most: int = MOST, step: int = STEP) 
 # --- the lake -------------------------------------------------------------------------
 
 
-R = TypeVar("R")
-T = TypeVar("T")
+_R = TypeVar("_R")
+_T = TypeVar("_T")
 
 _STREAM_ROWS = 5_000  # about 20 MB with texts of 2 kB
 
@@ -157,8 +159,8 @@ class Lake:
     """An open lake. Threads may share one; each process opens its own."""
 
     transactions_per_connection = 1_000  # to connect takes 0.3 s
-    # of a SQLite catalog; one write in STEP deletes the oldest of the others
-    kept_snapshots = MOST
+    # of a SQLite catalog; one write in _STEP deletes the oldest of the others
+    kept_snapshots = _MOST
 
     def __init__(
         self,
@@ -232,8 +234,8 @@ class Lake:
         self.close()
 
     def read(
-        self, record: type[R], keys: AgencyDays | None = None, **isin: Collection[Any]
-    ) -> list[R]:
+        self, record: type[_R], keys: AgencyDays | None = None, **isin: Collection[Any]
+    ) -> list[_R]:
         """Return records of the latest commit; see `Snapshot.read`."""
         with self._snapshot() as snapshot:
             return snapshot.read(record, keys, **isin)
@@ -358,11 +360,11 @@ class Lake:
         """Yield a cursor in a transaction; `USE` outside of it would look the latest
         commit up once more, in 3 ms.
         """
-        with self._connection.cursor() as cursor, in_transaction(cursor):
+        with self._connection.cursor() as cursor, _in_transaction(cursor):
             cursor.execute(f"USE {LAKE}")
             yield cursor
 
-    def transact(self, work: Callable[[Transaction], T]) -> T:
+    def transact(self, work: Callable[[Transaction], _T]) -> _T:
         """Run `work` in one transaction and return its result; if it raises, nothing is
         stored.
 
@@ -383,7 +385,7 @@ class Lake:
             reraise=True,
         )
         try:
-            result: T = retrying(self._transact_once, work)
+            result: _T = retrying(self._transact_once, work)
         except duckdb.Error as error:
             raise self._error("the lake could not be written", error) from error
         if not self.address.is_postgres and self._is_upkeep_due():
@@ -392,11 +394,11 @@ class Lake:
         return result
 
     def _is_upkeep_due(self) -> bool:
-        """Whether this transaction is one in STEP.
+        """Whether this transaction is one in _STEP.
 
         By chance, because a process may end after a few of them.
         """
-        return self._random.random() < 1 / STEP
+        return self._random.random() < 1 / _STEP
 
     def _error(self, what: str, error: duckdb.Error) -> LakeError:
         return data_error(
@@ -406,7 +408,7 @@ class Lake:
             lambda: first_damaged_file(self.address, self._connection),
         )
 
-    def _transact_once(self, work: Callable[[Transaction], T]) -> T:
+    def _transact_once(self, work: Callable[[Transaction], _T]) -> _T:
         with (
             self._counted(),
             self._write_lock.held(self._wait_s),
@@ -416,7 +418,7 @@ class Lake:
 
 
 @contextmanager
-def in_transaction(cursor: duckdb.DuckDBPyConnection) -> Iterator[None]:
+def _in_transaction(cursor: duckdb.DuckDBPyConnection) -> Iterator[None]:
     """Commit at the end of the block, or roll back if it raises."""
     cursor.begin()
     try:

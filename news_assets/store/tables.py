@@ -314,7 +314,7 @@ def create_statements(table: Table) -> Iterator[str]:
 # --- records and frames ---------------------------------------------------------------
 
 
-R = TypeVar("R")
+_R = TypeVar("_R")
 
 # The values of columns that do not allow None, in rows from before the column was
 # declared.
@@ -370,7 +370,9 @@ def _values(column: Column, rows: Sequence[Any]) -> list[Any]:
     return values
 
 
-def records_of(table: Table, record: type[R], frame: "polars.DataFrame") -> Iterator[R]:
+def records_of(
+    table: Table, record: type[_R], frame: "polars.DataFrame"
+) -> Iterator[_R]:
     """Yield a record for each row of a frame that has every column of the table."""
     names = [column.name for column in columns(table)]
     values = [_record_values(column, frame[column.name]) for column in columns(table)]

@@ -27,7 +27,7 @@ from news_assets.store.tables import (
 if TYPE_CHECKING:
     import polars
 
-R = TypeVar("R")
+_R = TypeVar("_R")
 
 # The tables whose rows are recorded in `changes`: what was done to the article, and the
 # column with its state.
@@ -51,8 +51,8 @@ class Snapshot:
         self._version = "" if commit is None else f" AT (VERSION => {commit:d})"
 
     def read(
-        self, record: type[R], keys: AgencyDays | None = None, **isin: Collection[Any]
-    ) -> list[R]:
+        self, record: type[_R], keys: AgencyDays | None = None, **isin: Collection[Any]
+    ) -> list[_R]:
         """Return the records of these partitions that have one of the given values in
         each named column, by key.
 

@@ -40,7 +40,7 @@ def labels(document: SearchDocument) -> str:
     return "\n".join((document.section or "", *document.tags, *document.keywords))
 
 
-FieldValues = Mapping[ValueField, frozenset[str]]
+_FieldValues = Mapping[ValueField, frozenset[str]]
 _Places = Mapping[str, list[int]]  # of the words of one text, in order
 _Span = tuple[int, int]  # the places of the first and the last word
 
@@ -58,7 +58,7 @@ class Searchable:
     title: str
     text: str
     rest: str = ""
-    values: FieldValues = field(default_factory=dict)
+    values: _FieldValues = field(default_factory=dict)
 
     @cached_property
     def title_places(self) -> _Places:
@@ -107,7 +107,7 @@ def searchable_of(document: SearchDocument) -> Searchable:
     )
 
 
-def field_values(document: SearchDocument) -> FieldValues:
+def field_values(document: SearchDocument) -> _FieldValues:
     """Return what `author:`, `publisher:` and `theme:` find: each whole name, key or
     code, and the words of names; folded.
     """
@@ -132,7 +132,7 @@ def _folded(value: str) -> str:
     return fold(" ".join(value.lower().split()))
 
 
-def has_value(wanted: FieldValue, values: frozenset[str]) -> bool:
+def _has_value(wanted: FieldValue, values: frozenset[str]) -> bool:
     """Return whether the values of a field have this one, or all its words."""
     if wanted.value in values:
         return True
@@ -145,9 +145,9 @@ def matches(node: Node, document: Searchable, today: date) -> bool:
     def decide(part: Node) -> bool:
         match part:
             case FieldValue(field):
-                return has_value(part, document.values.get(field, frozenset()))
+                return _has_value(part, document.values.get(field, frozenset()))
             case Days():
-                return is_within(part, document.day, today)
+                return _is_within(part, document.day, today)
             case _:
                 return has_text(part, document)
 
@@ -169,7 +169,7 @@ def holds(node: Node, decide: Callable[[Node], bool]) -> bool:
             return decide(node)
 
 
-def is_within(days: Days, day: date, today: date) -> bool:
+def _is_within(days: Days, day: date, today: date) -> bool:
     """Return whether a day is one of these."""
     first = days.first_day(today)
     if first is not None and day < first:

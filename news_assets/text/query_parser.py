@@ -34,47 +34,47 @@ from news_assets.text.search_query import (
 )
 from news_assets.text.words import fold, words
 
-MAX_PARTS = 64  # words, phrases and fields of a text with operators
+_MAX_PARTS = 64  # words, phrases and fields of a text with operators
 MAX_DEPTH = 16  # of brackets
-MAX_DISTANCE = 100  # words
-MIN_PREFIX_CHARS = 3
+_MAX_DISTANCE = 100  # words
+_MIN_PREFIX_CHARS = 3
 _MAX_DAYS = 36_500
 
 _VALUE_FIELDS = get_args(ValueField)
-FIELDS = ("title", *_VALUE_FIELDS, "date")
+_FIELDS = ("title", *_VALUE_FIELDS, "date")
 
-UNCLOSED_BRACKET = "the bracket is never closed; add a )"
-UNOPENED_BRACKET = "no bracket was opened before this one; leave it out"
-UNCLOSED_QUOTE = 'the quotation mark is never closed; add a "'
-UNKNOWN_FIELD = "there is no field {name}; the fields are {fields}"
-NESTED_FIELD = "{name} is within another field; take it out of the brackets"
-NO_NUMBER = "NEAR needs a number of words from 1 to 100, as in NEAR/5"
-NO_TEXT = "NEAR stands between words or phrases"
-NOTHING_BEFORE = "{operator} has nothing before it"
-NOTHING_AFTER = "{operator} has nothing after it"
-NO_DATE = (
+_UNCLOSED_BRACKET = "the bracket is never closed; add a )"
+_UNOPENED_BRACKET = "no bracket was opened before this one; leave it out"
+_UNCLOSED_QUOTE = 'the quotation mark is never closed; add a "'
+_UNKNOWN_FIELD = "there is no field {name}; the fields are {fields}"
+_NESTED_FIELD = "{name} is within another field; take it out of the brackets"
+_NO_NUMBER = "NEAR needs a number of words from 1 to 100, as in NEAR/5"
+_NO_TEXT = "NEAR stands between words or phrases"
+_NOTHING_BEFORE = "{operator} has nothing before it"
+_NOTHING_AFTER = "{operator} has nothing after it"
+_NO_DATE = (
     "{value} is no date; write date:7d, date:2026-11-01 or date:2026-11-01..2026-11-07"
 )
-SHORT_PREFIX = "write at least 3 letters before the *"
+_SHORT_PREFIX = "write at least 3 letters before the *"
 WIDE_PREFIX = "more than {count} words begin with {start}; write more letters"
-TOO_MANY_PARTS = "a search with operators has at most {count} words"
-TOO_DEEP = "brackets are at most {count} deep"
+_TOO_MANY_PARTS = "a search with operators has at most {count} words"
+_TOO_DEEP = "brackets are at most {count} deep"
 TOO_LONG = "the search server takes no more operators in one search; leave some out"
 PROBLEMS = (
-    UNCLOSED_BRACKET,
-    UNOPENED_BRACKET,
-    UNCLOSED_QUOTE,
-    UNKNOWN_FIELD,
-    NESTED_FIELD,
-    NO_NUMBER,
-    NO_TEXT,
-    NOTHING_BEFORE,
-    NOTHING_AFTER,
-    NO_DATE,
-    SHORT_PREFIX,
+    _UNCLOSED_BRACKET,
+    _UNOPENED_BRACKET,
+    _UNCLOSED_QUOTE,
+    _UNKNOWN_FIELD,
+    _NESTED_FIELD,
+    _NO_NUMBER,
+    _NO_TEXT,
+    _NOTHING_BEFORE,
+    _NOTHING_AFTER,
+    _NO_DATE,
+    _SHORT_PREFIX,
     WIDE_PREFIX,
-    TOO_MANY_PARTS,
-    TOO_DEEP,
+    _TOO_MANY_PARTS,
+    _TOO_DEEP,
     TOO_LONG,
 )
 
@@ -167,10 +167,10 @@ class _Reader:
         """Return the tree; None without words."""
         found = self._either()
         if self._at < len(self._lexemes):
-            raise QueryError(UNOPENED_BRACKET, self._next().column)
-        if self._part_count > MAX_PARTS and self.has_operators:
+            raise QueryError(_UNOPENED_BRACKET, self._next().column)
+        if self._part_count > _MAX_PARTS and self.has_operators:
             last = self._lexemes[-1].column
-            raise QueryError(TOO_MANY_PARTS, last, count=MAX_PARTS)
+            raise QueryError(_TOO_MANY_PARTS, last, count=_MAX_PARTS)
         return found
 
     def _next(self) -> _Lexeme:
@@ -193,12 +193,12 @@ class _Reader:
         taken = self._take()
         self.has_operators = True
         if not has_left:
-            raise QueryError(NOTHING_BEFORE, taken.column, operator=taken.text)
+            raise QueryError(_NOTHING_BEFORE, taken.column, operator=taken.text)
         return taken
 
     def _needed(self, found: Node | None, before: _Lexeme) -> Node:
         if found is None:
-            raise QueryError(NOTHING_AFTER, before.column, operator=before.text)
+            raise QueryError(_NOTHING_AFTER, before.column, operator=before.text)
         return found
 
     def _every(self) -> Node | None:
@@ -234,7 +234,7 @@ class _Reader:
     def _one(self) -> Node | None:
         taken = self._take()
         if taken.text == '"':
-            raise QueryError(UNCLOSED_QUOTE, taken.column)
+            raise QueryError(_UNCLOSED_QUOTE, taken.column)
         if taken.text == "(":
             return self._group(taken)
         if taken.text == "NOT" or (taken.text == "-" and self._next().is_glued):
@@ -247,10 +247,10 @@ class _Reader:
     def _group(self, opened: _Lexeme) -> Node | None:
         self._depth += 1
         if self._depth > MAX_DEPTH:
-            raise QueryError(TOO_DEEP, opened.column, count=MAX_DEPTH)
+            raise QueryError(_TOO_DEEP, opened.column, count=MAX_DEPTH)
         found = self._either()
         if self._next().text != ")":
-            raise QueryError(UNCLOSED_BRACKET, opened.column)
+            raise QueryError(_UNCLOSED_BRACKET, opened.column)
         self._take()
         self._depth -= 1
         return found
@@ -266,24 +266,24 @@ class _Reader:
         if following is not _END and following.text not in ("OR", "AND", "NOT", ")"):
             part = self._one()
         if part is None and sign.text == "NOT":
-            raise QueryError(NOTHING_AFTER, sign.column, operator=sign.text)
+            raise QueryError(_NOTHING_AFTER, sign.column, operator=sign.text)
         return None if part is None else Not(part)
 
     def _of_field(self, name: str, value: str, taken: _Lexeme) -> Node | None:
         following = self._next()
         has_part = following.is_glued or following.text == "("
         is_open = not value and following.text[:1] in ('"', "(") and has_part
-        is_known = name.lower() in FIELDS
+        is_known = name.lower() in _FIELDS
         if not (value or is_open) or not (is_known or name.islower()):
             return self._leaf(taken)  # a word with a colon
         self.has_operators = True
         if not is_known:
-            listed = ", ".join(f"{one}:" for one in FIELDS)
+            listed = ", ".join(f"{one}:" for one in _FIELDS)
             raise QueryError(
-                UNKNOWN_FIELD, taken.column, name=f"{name}:", fields=listed
+                _UNKNOWN_FIELD, taken.column, name=f"{name}:", fields=listed
             )
         if self._field:
-            raise QueryError(NESTED_FIELD, taken.column, name=f"{name}:")
+            raise QueryError(_NESTED_FIELD, taken.column, name=f"{name}:")
         self._field = name.lower()
         column = taken.column + len(name) + 1
         after = _Lexeme(value, column, is_glued=True)
@@ -330,11 +330,11 @@ def _is_near(lexeme: _Lexeme) -> bool:
 
 def _distance(operator: _Lexeme) -> int:
     number = operator.text.partition("/")[2]
-    if number.isascii() and number.isdigit() and len(number) <= len(str(MAX_DISTANCE)):
+    if number.isascii() and number.isdigit() and len(number) <= len(str(_MAX_DISTANCE)):
         distance = int(number)
-        if 1 <= distance <= MAX_DISTANCE:
+        if 1 <= distance <= _MAX_DISTANCE:
             return distance
-    raise QueryError(NO_NUMBER, operator.column)
+    raise QueryError(_NO_NUMBER, operator.column)
 
 
 def _text(side: Node | None, operator: _Lexeme) -> Node:
@@ -346,7 +346,7 @@ def _text(side: Node | None, operator: _Lexeme) -> Node:
             return side
         case Or(parts):
             return Or(tuple(_text(part, operator) for part in parts))
-    raise QueryError(NO_TEXT, operator.column)
+    raise QueryError(_NO_TEXT, operator.column)
 
 
 def _field_of(lexeme: _Lexeme) -> tuple[str, str]:
@@ -364,8 +364,8 @@ def _field_value(
 
 def _prefix(start: str, column: int, *, in_title: bool) -> Prefix:
     folded = fold(start.lower())
-    if len(folded) < MIN_PREFIX_CHARS:
-        raise QueryError(SHORT_PREFIX, column)
+    if len(folded) < _MIN_PREFIX_CHARS:
+        raise QueryError(_SHORT_PREFIX, column)
     return Prefix(folded, in_title, column)
 
 
@@ -380,9 +380,9 @@ def _days(written: str, column: int) -> Days | None:
     try:
         days = Days(_day(first), _day(last if dots else first))
     except ValueError:
-        raise QueryError(NO_DATE, column, value=written) from None
+        raise QueryError(_NO_DATE, column, value=written) from None
     if days == Days():
-        raise QueryError(NO_DATE, column, value=written)
+        raise QueryError(_NO_DATE, column, value=written)
     return days
 
 

@@ -21,14 +21,14 @@ from news_assets.store.queries.stored_meetings import AgendaPlace
 from news_assets.store.queries.url_history import Event
 from news_assets.web.parameters import ListParameters, cursor_of
 
-Item = TypeVar("Item")
+_Item = TypeVar("_Item")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part(Generic[Item]):
+class Part(Generic[_Item]):
     """A part of a list. `next` is the cursor of the part that follows; none at the end."""
 
-    items: Sequence[Item]
+    items: Sequence[_Item]
     next: str | None = None
 
 
@@ -171,10 +171,10 @@ class CoverageItem:
     ]
 
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 
-def part_of(found: Sequence[T], limit: int, cursor: Callable[[T], str]) -> Part[T]:
+def part_of(found: Sequence[_T], limit: int, cursor: Callable[[_T], str]) -> Part[_T]:
     """Return the first rows as a part; there is one row more if others follow."""
     return Part(
         items=found[:limit],
@@ -182,7 +182,7 @@ def part_of(found: Sequence[T], limit: int, cursor: Callable[[T], str]) -> Part[
     )
 
 
-def slice_of(items: Sequence[T], parameters: ListParameters) -> Part[T]:
+def slice_of(items: Sequence[_T], parameters: ListParameters) -> Part[_T]:
     """Return a part of a list that is whole in memory. Raises ParameterError."""
     [begin] = parameters.position(int) or (0,)
     end = begin + parameters.limit

@@ -58,7 +58,7 @@ def version_query(row: RawArticle | ArticleRevision) -> str:
     return _version(row, row.text or "", None).query
 
 
-def versions_of(
+def _versions_of(
     article: RawArticle, revisions: Iterable[ArticleRevision]
 ) -> Iterator[Version]:
     """Yield the texts of an article, the newest first."""
@@ -84,7 +84,7 @@ def stored_version(
         return None
     [article] = articles
     revisions = lake.read(ArticleRevision, article_id=[article_id])
-    for version in versions_of(article, revisions):
+    for version in _versions_of(article, revisions):
         if _is_cited(version, address):
             return article, version
     return None
@@ -117,7 +117,7 @@ _WORDS_A_MINUTE: Final = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Glance:
+class _Glance:
     """What is said beneath the headline.
 
     `first` is the agency that published the text first, and `publishers` how many did;
@@ -138,7 +138,7 @@ class Glance:
     search: str
 
 
-def glance_of(view: ArticleView, address: ArticleAddress) -> Glance:
+def glance_of(view: ArticleView, address: ArticleAddress) -> _Glance:
     """Return what the page of an article says at a glance."""
     article, enriched = view.article, view.enriched
     text = article.text or ""
@@ -151,9 +151,9 @@ def glance_of(view: ArticleView, address: ArticleAddress) -> Glance:
     # what a summary rests on refers to its sentences
     rests_on_text = bool(view.evidence)
     summary = (enriched and enriched.summary) or ""
-    version = next(versions_of(article, view.revisions), None)
+    version = next(_versions_of(article, view.revisions), None)
     is_current = version is not None and version.replaced_at is None
-    return Glance(
+    return _Glance(
         first=publications[0].agency,
         publishers=len({copy.agency for copy in publications}),
         edits=len(edits),
@@ -206,8 +206,8 @@ def search_words(value: str) -> str:
 
 
 _MAX_COMPARED_CHARS: Final = 20_000  # of each text
-SILENT: Final = "The publisher changed the text without saying so."
-STATED: Final = "The publisher changed the text, and its page says when."
+_SILENT: Final = "The publisher changed the text without saying so."
+_STATED: Final = "The publisher changed the text, and its page says when."
 
 
 def listed_edits(archive: Archive, parameters: EditParameters) -> Part[Edit]:
@@ -248,7 +248,7 @@ def edit_entries(archive: Archive, edits: Sequence[Edit], base: str) -> list[Ent
             page=f"{base}/articles/{edit.article_id}",
             published=edit.replaced_at,
             updated=edit.replaced_at,
-            summary=SILENT if edit.is_silent else STATED,
+            summary=_SILENT if edit.is_silent else _STATED,
             authors=[archive.agency_name(edit.agency)],
             language=edit.language,
             content=_changed_words(archive, edit),

@@ -17,7 +17,7 @@ from news_assets.records.articles import RawArticle
 from news_assets.web.archive import Archive
 
 MAX_BYTES: Final = 5_000_000
-KEPT: Final = 20  # images in memory, for an hour at most
+_KEPT: Final = 20  # images in memory, for an hour at most
 # SVG can have scripts
 KINDS: Final = {
     "image/avif",
@@ -38,7 +38,7 @@ def image_handler(archive: Archive, fetcher: Fetcher) -> Callable[[Request], Res
     502 if it cannot be shown.
     """
 
-    @lru_cache(maxsize=KEPT)
+    @lru_cache(maxsize=_KEPT)
     def fetched(url: str, hour: str) -> tuple[str, bytes | None]:
         """Return kind and bytes of an image, or the reason why there are none; it is
         asked for again next hour.

@@ -115,7 +115,7 @@ def word_diff(before: str, after: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class _Passage:
     """A part of two texts: `equal`, `del` (went), `ins` (came), or `folded`, which is
     equal and far from any change; `count` are its words.
     """
@@ -125,10 +125,10 @@ class Passage:
     count: int
 
 
-def passages(before: str, after: str) -> list[Passage]:
+def passages(before: str, after: str) -> list[_Passage]:
     """Return both texts as passages: what changed, with some words around it."""
     steps = list(_steps(before, after))
-    found: list[Passage] = []
+    found: list[_Passage] = []
     for number, (kind, words) in enumerate(steps):
         if kind == "equal":
             is_first, is_last = number == 0, number == len(steps) - 1
@@ -140,7 +140,7 @@ def passages(before: str, after: str) -> list[Passage]:
 
 def _folded(
     words: Sequence[str], *, is_first: bool, is_last: bool
-) -> Iterator[Passage]:
+) -> Iterator[_Passage]:
     """Yield the words after the change before, those between, and those before the next
     change.
     """
@@ -156,8 +156,8 @@ def _folded(
         yield _passage("equal", words[end:])
 
 
-def _passage(kind: str, words: Sequence[str]) -> Passage:
-    return Passage(kind, "".join(words), len(words))
+def _passage(kind: str, words: Sequence[str]) -> _Passage:
+    return _Passage(kind, "".join(words), len(words))
 
 
 def _steps(before: str, after: str) -> Iterator[tuple[str, Sequence[str]]]:

@@ -151,7 +151,7 @@ def _calendar_of(archive: Archive, meetings: Sequence[StoredMeeting]) -> bytes:
     return calendar_of(meetings, agendas, zones_of(archive.desks), changes)
 
 
-Render = Callable[..., Response]
+_Render = Callable[..., Response]
 
 
 class MeetingPages:
@@ -159,7 +159,7 @@ class MeetingPages:
     template and values.
     """
 
-    def __init__(self, archive: Archive, render: Render) -> None:
+    def __init__(self, archive: Archive, render: _Render) -> None:
         self._archive = archive
         self._render = render
 

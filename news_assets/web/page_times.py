@@ -22,7 +22,7 @@ from news_assets.records.desks import Desk
 from news_assets.text.dates import day_of, zone_info
 from news_assets.web.phrases import LANGUAGE_COOKIE, LANGUAGES, translation
 
-ZONE_COOKIE: Final = "news_zone"
+_ZONE_COOKIE: Final = "news_zone"
 _RECENT: Final = timedelta(hours=24)
 _HOUR: Final = timedelta(hours=1)
 _MINUTE: Final = timedelta(minutes=1)
@@ -74,7 +74,7 @@ _STATED: Final = re.compile(r"\b(\d{4}-\d\d-\d\d \d\d:\d\d)(?:Z| UTC)")
 
 
 @cache
-def known_zones() -> frozenset[str]:
+def _known_zones() -> frozenset[str]:
     """Return the IANA names of the time zones that can be chosen."""
     return frozenset(available_timezones())
 
@@ -83,8 +83,8 @@ def zone_of(request: Request) -> str:
     """Return the zone that a reader chose with `zone`, now or before (a cookie); empty
     for that of each publisher.
     """
-    chosen = request.query_params.get("zone", request.cookies.get(ZONE_COOKIE, ""))
-    return chosen if chosen in known_zones() else ""
+    chosen = request.query_params.get("zone", request.cookies.get(_ZONE_COOKIE, ""))
+    return chosen if chosen in _known_zones() else ""
 
 
 def offered_zones(desks: Iterable[Desk], chosen: str) -> list[str]:
@@ -95,7 +95,7 @@ def offered_zones(desks: Iterable[Desk], chosen: str) -> list[str]:
     return sorted(zones.union(_OFFERED, (chosen,) if chosen else ()))
 
 
-def place_of(zone: str) -> str:
+def _place_of(zone: str) -> str:
     """Return the place that a zone is known by."""
     return _PLACES.get(zone) or zone.rpartition("/")[2].replace("_", " ")
 
@@ -123,7 +123,7 @@ class PageTimes:
 
     def place(self, own: str = "") -> str:
         """Return the place that the zone of a time is known by."""
-        return place_of(self.zone(own))
+        return _place_of(self.zone(own))
 
     def text(self, at: datetime | None, own: str = "") -> str:
         """Return day, hour and zone; empty for no time."""
@@ -222,7 +222,7 @@ def _day_alone(day: date) -> Markup:
 def _full_text(at: datetime, zone: str) -> str:
     local = at.astimezone(zone_info(zone))
     offset = _offset_text(local.utcoffset() or timedelta())
-    place = place_of(zone)
+    place = _place_of(zone)
     name = place if place == offset else f"{place}, {offset}"
     return f"{local:%Y-%m-%d %H:%M} ({name})"
 
@@ -271,6 +271,6 @@ def _cookies_of(query: QueryParams) -> Iterator[str]:
     if language in LANGUAGES:
         yield f"{LANGUAGE_COOKIE}={language}; {_RULES}"
     if zone == "":
-        yield f"{ZONE_COOKIE}=; {_FORGET}"
-    elif zone in known_zones():
-        yield f"{ZONE_COOKIE}={zone}; {_RULES}"
+        yield f"{_ZONE_COOKIE}=; {_FORGET}"
+    elif zone in _known_zones():
+        yield f"{_ZONE_COOKIE}={zone}; {_RULES}"

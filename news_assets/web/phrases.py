@@ -19,7 +19,7 @@ LANGUAGE_COOKIE: Final = "news_language"
 _FILE: Final = Path(__file__).with_name("phrases.pt.yaml")
 _MADE_FILE: Final = Path(__file__).with_name("made_texts.pt.yaml")
 
-Translate = Callable[..., str]
+_Translate = Callable[..., str]
 
 
 @cache
@@ -29,7 +29,7 @@ def portuguese() -> dict[str, str]:
     return texts
 
 
-def translation(language: str) -> Translate:
+def translation(language: str) -> _Translate:
     """Return the function that a template calls with an English text and the values of
     its {names}; of values with markup it makes markup.
     """
@@ -44,7 +44,7 @@ def translation(language: str) -> Translate:
     return translate
 
 
-def mistake_text(error: QueryError, translate: Translate) -> str:
+def mistake_text(error: QueryError, translate: _Translate) -> str:
     """Return what is wrong in the text of a search, and in which column."""
     problem = translate(error.problem).format(**error.values)
     return translate(
@@ -129,10 +129,10 @@ def language_of(request: Request) -> str:
     for language in chosen:
         if language in LANGUAGES:
             return language
-    return accepted_language(request.headers.get("accept-language", ""))
+    return _accepted_language(request.headers.get("accept-language", ""))
 
 
-def accepted_language(accepted: str) -> str:
+def _accepted_language(accepted: str) -> str:
     """Return the first language of an Accept-Language header that there is."""
     for part in accepted.split(","):
         code = part.partition(";")[0].strip()[:2].lower()

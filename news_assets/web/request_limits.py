@@ -31,7 +31,7 @@ from news_assets.web.forms import problem
 # from the opening of a connection, or the answer before, to the end of a request
 _REQUEST_S: Final = 10.0
 # from there to the end of the answer, also where the client does not read it
-ANSWER_S: Final = 60.0
+_ANSWER_S: Final = 60.0
 # by as long again, of an answer that is sent as it is made: whole lists as tables
 _MAX_EXTENSIONS: Final = 10
 STOP_S: Final = 5  # for which a server that is to end goes on with its answers
@@ -68,7 +68,7 @@ class Connections:
         of_client: int = _MAX_OF_CLIENT,
         in_all: int = _MAX_CONNECTIONS,
         request_s: float = _REQUEST_S,
-        answer_s: float = ANSWER_S,
+        answer_s: float = _ANSWER_S,
         unsent_bytes: int = _MAX_UNSENT_BYTES,
     ) -> None:
         self._of_client, self._in_all = of_client, in_all
@@ -275,12 +275,12 @@ def bounded_protocol(connections: Connections) -> type[_BoundedProtocol]:
     return Counted
 
 
-MAX_URL_CHARS: Final = 4_000
+_MAX_URL_CHARS: Final = 4_000
 # after a pause, the requests of so many seconds may come at once
 _BURST_SECONDS: Final = 10.0
 _MAX_CLIENTS: Final = 10_000
 # that are answered at a time; further ones are refused with 503
-MAX_REQUESTS: Final = 100
+_MAX_REQUESTS: Final = 100
 _MAX_THREADS: Final = 12  # anyio allows 40; each keeps memory of its own
 _MAX_THREADS_OF_CLIENT: Final = 8  # so that one client's long answers leave some free
 LIVE_PATH: Final = "/health/live"  # answered whatever else is to be done
@@ -351,12 +351,14 @@ class RequestLimits:
             self._active -= 1
 
     def _refusal(self, scope: Scope) -> Response | None:
-        if len(scope["path"]) + len(scope["query_string"]) > MAX_URL_CHARS:
-            return problem(414, f"the address has more than {MAX_URL_CHARS} characters")
-        if self._active >= MAX_REQUESTS:
+        if len(scope["path"]) + len(scope["query_string"]) > _MAX_URL_CHARS:
+            return problem(
+                414, f"the address has more than {_MAX_URL_CHARS} characters"
+            )
+        if self._active >= _MAX_REQUESTS:
             return problem(
                 503,
-                f"{MAX_REQUESTS} requests are being answered; try again",
+                f"{_MAX_REQUESTS} requests are being answered; try again",
                 {"Retry-After": "5"},
             )
         if not self._interval or scope["path"].startswith("/static/"):

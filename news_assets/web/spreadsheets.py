@@ -61,8 +61,8 @@ _COPIES: Final = """
     SELECT original, list(agency ORDER BY agency) AS agencies FROM published GROUP BY original
 """
 
-Row = dict[str, Any]
-Batches = Iterator[Sequence[Row]]
+_Row = dict[str, Any]
+Batches = Iterator[Sequence[_Row]]
 _log = logging.getLogger(__name__)
 
 
@@ -143,7 +143,7 @@ def _article_rows(
     copies: _Copies,
     base: str,
     with_texts: bool,
-) -> list[Row]:
+) -> list[_Row]:
     listed = archive.listed(hits)
     texts = archive.texts(hits) if with_texts else {}
     rows = []
@@ -173,7 +173,7 @@ def _article_rows(
     return rows
 
 
-def _stored_values(archive: Archive, stored: ListedArticle, copies: _Copies) -> Row:
+def _stored_values(archive: Archive, stored: ListedArticle, copies: _Copies) -> _Row:
     """Return what the lake has of an article, with times in the zone of its publisher."""
     others = copies.publishers_beside(stored)
     zone = zone_info(archive.zone_of(stored.desk, stored.agency))

@@ -48,8 +48,8 @@ from news_assets.web.parameters import SEVERAL, SearchAddress
 from news_assets.web.phrases import language_of, mistake_text, translation
 from news_assets.web.request_limits import client_of
 
-PATH: Final = "/subscribe"
-WHENS: Final = {"at_once": "at once", "daily": "daily", "weekly": "weekly"}
+_PATH: Final = "/subscribe"
+_WHENS: Final = {"at_once": "at once", "daily": "daily", "weekly": "weekly"}
 _MAX_A_DAY: Final = 20  # requests of one client
 _DAY_S: Final = 86_400
 _MAX_CLIENTS: Final = 10_000
@@ -98,8 +98,8 @@ class SubscriptionPages:
         # a mail program sends the one click: it is no page of this server
         one_click = posted(self.end, any_origin=True)
         return [
-            Route(PATH, private_page(self.form), methods=["GET"]),
-            Route(PATH, posted(self.request), methods=["POST"]),
+            Route(_PATH, private_page(self.form), methods=["GET"]),
+            Route(_PATH, posted(self.request), methods=["POST"]),
             Route(confirming, private_page(self.confirming), methods=["GET"]),
             Route(confirming, posted(self.confirm), methods=["POST"]),
             Route(ending, private_page(self.ending), methods=["GET"]),
@@ -134,7 +134,7 @@ class SubscriptionPages:
             400 if error else 200,
             given=given,
             filters={name: given[name] for name in sorted(FILTERS & given.keys())},
-            whens=WHENS,
+            whens=_WHENS,
             changes=self._changes(),
             preview=preview,
             error=error,
@@ -181,8 +181,8 @@ class SubscriptionPages:
     def _wanted(self, given: Mapping[str, Any], language: str) -> _Wanted:
         """Raises SubscriptionError, QueryError."""
         email = checked_address(given.get("email", ""))
-        if given.get("when", "at_once") not in WHENS:
-            raise SubscriptionError(f"when: one of {', '.join(WHENS)}")
+        if given.get("when", "at_once") not in _WHENS:
+            raise SubscriptionError(f"when: one of {', '.join(_WHENS)}")
         return _Wanted(email, _query_of(given, self._title(given, language)))
 
     def _title(self, given: Mapping[str, Any], language: str) -> str:
@@ -238,7 +238,7 @@ class SubscriptionPages:
             "subscription.html",
             question=question,
             title=query.title,
-            when=WHENS.get(query.when, query.when),
+            when=_WHENS.get(query.when, query.when),
         )
 
     def _said(self, request: Request, heading: str, text: str) -> Response:

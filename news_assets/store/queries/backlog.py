@@ -36,7 +36,7 @@ ARTICLES = f"r_{_FIRST_STAGE}"
 _PROVISIONAL_COLUMN: Final = "is_provisional"
 
 
-class Derived(NamedTuple):
+class _Derived(NamedTuple):
     """The rows of a derived stage, in SQL: relation, stored and present state, and
     whether they are provisional.
     """
@@ -48,18 +48,18 @@ class Derived(NamedTuple):
     is_provisional: str
 
 
-def derived_relations() -> list[Derived]:
+def derived_relations() -> list[_Derived]:
     """Return the relations of the derived stages, upstream first."""
     return [_derived(stage, stage.state) for stage in stages.STAGES if stage.state]
 
 
-def _derived(stage: Stage, state: State) -> Derived:
+def _derived(stage: Stage, state: State) -> _Derived:
     relation = f"r_{stage.name}"
     is_provisional = "false"
     if _may_be_provisional(stage):
         is_provisional = f"{relation}.{_PROVISIONAL_COLUMN}"
     stored = f"{relation}.{state.column}"
-    return Derived(stage.name, relation, stored, state_sql(state), is_provisional)
+    return _Derived(stage.name, relation, stored, state_sql(state), is_provisional)
 
 
 def _may_be_provisional(stage: Stage) -> bool:
@@ -281,7 +281,7 @@ def _differing(picked: str, key: str) -> str:
     """
 
 
-def _work(derived: Derived) -> str:
+def _work(derived: _Derived) -> str:
     """Return the work of one stage as a struct; its `why` is NULL where the stage's row
     is current.
     """

@@ -117,7 +117,7 @@ class Retry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RetriedFailure:
+class _RetriedFailure:
     """One of them; `reason` and `last_failed_at` are None if the stage succeeded."""
 
     acted_at: datetime
@@ -186,13 +186,13 @@ def retried_failures(
     acted_at: datetime | None = None,
     article_id: str | None = None,
     limit: int,
-) -> list[RetriedFailure]:
+) -> list[_RetriedFailure]:
     """Return the failures of a retry, or of the retries of an article, the newest retry
     first; of each those first that failed again, then those that wait.
     """
     given: dict[str, Any] = {"acted_at": acted_at, "article_id": article_id}
     found = lake.query(_RETRIED, {**given, "limit": limit})
-    return [RetriedFailure(**row) for row in found.iter_rows(named=True)]
+    return [_RetriedFailure(**row) for row in found.iter_rows(named=True)]
 
 
 MessageState = Literal["waiting", "delivered", "given up"]
@@ -212,7 +212,7 @@ _NEWEST_MESSAGES: Final = f"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ListedMessage:
+class _ListedMessage:
     """A message without its text. The channel of a subscription is its id."""
 
     message_id: str
@@ -229,10 +229,10 @@ class ListedMessage:
 
 def newest_messages(
     lake: Reader, state: MessageState | None, limit: int
-) -> list[ListedMessage]:
+) -> list[_ListedMessage]:
     """Return the newest messages of a state, or of all."""
     found = lake.query(_NEWEST_MESSAGES, {"state": state, "limit": limit})
-    return [ListedMessage(**row) for row in found.iter_rows(named=True)]
+    return [_ListedMessage(**row) for row in found.iter_rows(named=True)]
 
 
 def message_counts(lake: Reader) -> dict[MessageState, int]:

@@ -22,7 +22,7 @@ from news_assets.records.articles import (
 from news_assets.records.derived import Failure
 from news_assets.text.urls import canonical_url, url_hash
 
-Row = TypeVar("Row")
+_Row = TypeVar("_Row")
 
 _SHOWN_STAGES: Final = ("enriched_articles", "article_embeddings")
 _OF_PAGES: Final = ("article_id", "status", "final_url", "body_bytes", "fetched_at")
@@ -123,8 +123,8 @@ def shown_rows(lake: Reader, ids: Sequence[str]) -> StoredRows:
 
 
 def _of_articles(
-    lake: Reader, record: type[Row], ids: Sequence[str], days: Collection[date]
-) -> list[Row]:
+    lake: Reader, record: type[_Row], ids: Sequence[str], days: Collection[date]
+) -> list[_Row]:
     """Return the row of each article, also one that is still stored on the day before
     its article moved.
 

@@ -42,7 +42,7 @@ from news_assets.web.operations.sessions import (
     session_id,
 )
 
-MAX_REASON_CHARS: Final = 300
+_MAX_REASON_CHARS: Final = 300
 _LISTED_RETRIES: Final = 20  # failures that were retried, of one article
 _NOTHING_TO_WITHDRAW: Final = "no article {id} that is not withdrawn"
 _log = logging.getLogger(__name__)
@@ -51,7 +51,7 @@ Render = Callable[..., Response]  # request, template, status, **values
 
 
 @dataclass(frozen=True, slots=True)
-class Preview:
+class _Preview:
     """What a retry of a failure would do: the stage it begins with, those after it, and
     the address it fetches.
     """
@@ -182,7 +182,7 @@ class Actions:
             datetime.now(UTC),
         )
         form = read_form(body)
-        reason = " ".join(form.get("reason", "").split())[:MAX_REASON_CHARS]
+        reason = " ".join(form.get("reason", "").split())[:_MAX_REASON_CHARS]
         if not reason:
             raise HTTPException(400, "reason: say why the article is withdrawn")
         if not is_confirmed(request, form):
@@ -248,14 +248,14 @@ class Actions:
         )
 
 
-def _preview(failure: Failure, url: str | None) -> Preview:
+def _preview(failure: Failure, url: str | None) -> _Preview:
     names = [stage.name for stage in all_stages()]
     stages = (
         names[names.index(failure.stage) :]
         if failure.stage in names
         else (failure.stage,)
     )
-    return Preview(failure, url if failure.stage == STAGES[0].name else None, stages)
+    return _Preview(failure, url if failure.stage == STAGES[0].name else None, stages)
 
 
 def _within(path: str) -> str:
@@ -274,7 +274,7 @@ def _back(article_id: str) -> Response:
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
+class _Option:
     """A theme to choose; `label` begins with the labels above it."""
 
     code: str
@@ -291,7 +291,7 @@ class _ThemeForm:
     labels: tuple[str, ...]
     score: float
     labelled_by: str | None
-    options: list[Option]
+    options: list[_Option]
 
 
 def _theme_form(archive: Archive, article_id: str) -> _ThemeForm | None:
@@ -307,7 +307,7 @@ def _theme_form(archive: Archive, article_id: str) -> _ThemeForm | None:
     options = []
     for code in taxonomy.themes:
         labels = [taxonomy.themes[each].label(language) for each in taxonomy.path(code)]
-        options.append(Option(code, " › ".join(labels)))
+        options.append(_Option(code, " › ".join(labels)))
     label = labels_in_force(archive.lake.read(ThemeLabel, article_id=[article_id])).get(
         article_id
     )

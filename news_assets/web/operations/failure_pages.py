@@ -46,7 +46,7 @@ from news_assets.web.parameters import (
 )
 
 RETRIES_PATH: Final = "/operations/retries"
-MAX_RETRIED: Final = 10_000  # failures of one retry
+_MAX_RETRIED: Final = 10_000  # failures of one retry
 _MAX_GROUPS: Final = 20
 _MAX_OPTIONS: Final = 100  # of a filter, the most frequent
 _LISTED_RETRIES: Final = 10
@@ -55,7 +55,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FailureGroup:
+class _FailureGroup:
     """How many failures articles of one host have for one cause."""
 
     host: str
@@ -65,19 +65,19 @@ class FailureGroup:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Overview:
+class _Overview:
     """The failures that are filtered, by host and cause, the largest groups first; and
     the values of each filter over all failures, the most frequent first.
     """
 
     failures: int
     given_up: int
-    groups: Sequence[FailureGroup]
+    groups: Sequence[_FailureGroup]
     other_groups: int
     options: Mapping[str, Sequence[str]]
 
 
-def overview(archive: Archive, parameters: FailureParameters) -> Overview:
+def overview(archive: Archive, parameters: FailureParameters) -> _Overview:
     """Return what the page of failures shows above its list."""
     counts = failure_counts(archive.lake)
     options = {}
@@ -85,7 +85,7 @@ def overview(archive: Archive, parameters: FailureParameters) -> Overview:
         options[name] = _most_frequent(counts, name)
     filtered = [one for one in counts if _passes(one, parameters)]
     groups = _groups_of(filtered)
-    return Overview(
+    return _Overview(
         failures=sum(one.failures for one in filtered),
         given_up=sum(one.given_up for one in filtered),
         groups=groups[:_MAX_GROUPS],
@@ -108,7 +108,7 @@ def _passes(count: FailureCount, parameters: FailureParameters) -> bool:
     return True
 
 
-def _groups_of(counts: Iterable[FailureCount]) -> list[FailureGroup]:
+def _groups_of(counts: Iterable[FailureCount]) -> list[_FailureGroup]:
     failures: Counter[tuple[str, str]] = Counter()
     given_up: Counter[tuple[str, str]] = Counter()
     for one in counts:
@@ -118,7 +118,7 @@ def _groups_of(counts: Iterable[FailureCount]) -> list[FailureGroup]:
     for (host, cause), count in failures.most_common():
         parked = given_up[host, cause]
         groups.append(
-            FailureGroup(host=host, cause=cause, failures=count, given_up=parked)
+            _FailureGroup(host=host, cause=cause, failures=count, given_up=parked)
         )
     return groups
 
@@ -141,7 +141,7 @@ class FailureActions:
         given = {name: form.get(name, "") for name in FAILURE_FILTERS}
         parameters = FailureParameters.of(given)
         found = newest_failures(
-            self._lake, **parameters.filters, after=None, limit=MAX_RETRIED
+            self._lake, **parameters.filters, after=None, limit=_MAX_RETRIED
         )
         if not found:
             raise HTTPException(404, "no failure passes these filters")
@@ -162,7 +162,7 @@ class FailureActions:
             "confirm_retry.html",
             parameters=parameters,
             count=len(found),
-            is_cut=len(found) == MAX_RETRIED,
+            is_cut=len(found) == _MAX_RETRIED,
             hosts=len({one.host for one in found}),
             looks=looks_of(self._access, datetime.now(UTC)),
         )

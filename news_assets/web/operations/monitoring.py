@@ -59,7 +59,7 @@ class _Cell:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Coverage:
+class _Coverage:
     """The agencies of a desk with a cell for each of the last days, newest day first;
     None where nothing is stored.
     """
@@ -69,7 +69,7 @@ class Coverage:
     rows: Sequence[tuple[str, str, Sequence[_Cell | None]]]
 
 
-def _coverage_of(desk: Desk, counts: "polars.DataFrame", today: date) -> Coverage:
+def _coverage_of(desk: Desk, counts: "polars.DataFrame", today: date) -> _Coverage:
     """Return the table of a desk from rows with agency, day, articles, failed and
     behind.
     """
@@ -91,10 +91,10 @@ def _coverage_of(desk: Desk, counts: "polars.DataFrame", today: date) -> Coverag
         if agency.is_active:
             cells = [found[agency.key].get(day) for day in days]
             rows.append((agency.key, agency.name, cells))
-    return Coverage(desk=desk.key, days=days, rows=rows)
+    return _Coverage(desk=desk.key, days=days, rows=rows)
 
 
-def worst_first(table: Coverage) -> Coverage:
+def worst_first(table: _Coverage) -> _Coverage:
     """Return the table with the agencies first of which most articles failed, then those
     of which most wait.
     """
@@ -109,7 +109,7 @@ def worst_first(table: Coverage) -> Coverage:
 
 def coverage(
     archive: Archive, desk: Desk, now: datetime, stage: str | None = None
-) -> Coverage:
+) -> _Coverage:
     """Return the articles of a desk by agency and day, and how many wait for a stage,
     or for any.
     """
@@ -144,7 +144,7 @@ def covered(archive: Archive, parameters: CoverageParameters) -> Part[CoverageIt
     return slice_of(items, parameters)
 
 
-def _items_of(table: Coverage, wanted: str | None) -> Iterator[CoverageItem]:
+def _items_of(table: _Coverage, wanted: str | None) -> Iterator[CoverageItem]:
     """Yield the cells of all agencies, or of the wanted one."""
     for agency, _, cells in table.rows:
         if wanted not in (None, agency):
@@ -220,7 +220,7 @@ def _source_items(archive: Archive, parameters: OfDesk) -> list[SourceItem]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SourceHealth:
+class _SourceHealth:
     """A part of the sources, the worst first, and how many of all are failing and how
     many publishers are silent.
     """
@@ -231,11 +231,11 @@ class SourceHealth:
     silent: int
 
 
-def source_health(archive: Archive, parameters: OfDesk) -> SourceHealth:
+def source_health(archive: Archive, parameters: OfDesk) -> _SourceHealth:
     """Return a part of the sources as operators look at them. Raises ParameterError."""
     items = _source_items(archive, parameters)
     silent = {(one.desk, one.agency) for one in items if one.silent_for}
-    return SourceHealth(
+    return _SourceHealth(
         part=slice_of(sorted(items, key=_badness), parameters),
         total=len(items),
         failing=sum(one.is_failing for one in items),

@@ -59,7 +59,7 @@ class _ListedQuery:
 
 
 @dataclass(frozen=True, slots=True)
-class Preview:
+class _Preview:
     """How many articles a query would have told in the last week; `is_cut` where only the
     newest were compared.
     """
@@ -71,7 +71,7 @@ class Preview:
         return f"{self.count}+" if self.is_cut else str(self.count)
 
 
-def told_last_week(archive: Archive, query: SavedQuery, now: datetime) -> Preview:
+def told_last_week(archive: Archive, query: SavedQuery, now: datetime) -> _Preview:
     """Return how many of the newest articles of the last week a query would have told.
     The index finds what may match, and the comparison with saved queries decides.
 
@@ -96,7 +96,7 @@ def told_last_week(archive: Archive, query: SavedQuery, now: datetime) -> Previe
         is_copy = article.duplicate_of is not None
         if not is_copy and any(matcher.matches(found, article.first_seen_at)):
             count += 1
-    return Preview(count, is_cut=part.found > len(part.items))
+    return _Preview(count, is_cut=part.found > len(part.items))
 
 
 def listed_queries(archive: Archive) -> list[_ListedQuery]:
@@ -147,7 +147,7 @@ class QueryActions:
             stored=[one for one in listed_queries(self._archive) if one.row],
         )
 
-    def _preview(self, given: Mapping[str, Any]) -> Preview | None:
+    def _preview(self, given: Mapping[str, Any]) -> _Preview | None:
         """Return what a query with these words and filters would have told; None where
         there are none yet, or a value is wrong.
         """

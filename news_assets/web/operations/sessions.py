@@ -34,7 +34,7 @@ LOG_OUT: Final = "log out"
 _BY_TOKEN: Final = "API"  # who acts where no name was given
 _LOOKS_STOP_AFTER: Final = timedelta(minutes=2)
 
-Handler = Callable[[Request], Response]
+_Handler = Callable[[Request], Response]
 
 
 class Sessions:
@@ -108,7 +108,7 @@ class Sessions:
         """
         return not self.is_open or self.operator(request) is not None
 
-    def closed(self, handler: Handler) -> Handler:
+    def closed(self, handler: _Handler) -> _Handler:
         """Return a handler that answers as this one whom `may_look` lets in; others get
         the page to log in, or 401 where another form than HTML was asked for.
         """
@@ -136,7 +136,7 @@ class Sessions:
             raise HTTPException(
                 403, "these pages are read-only: NEWS_OPERATOR_TOKEN is not set"
             )
-        check_origin(request)
+        _check_origin(request)
         name = self.operator(request)
         if name is None:
             raise HTTPException(401, _LOG_IN, _CHALLENGE)
@@ -165,7 +165,7 @@ _LOG_IN: Final = "log in, or send the operators' token as a bearer token"
 _CHALLENGE: Final = {"WWW-Authenticate": 'Bearer realm="news_assets"'}
 
 
-def check_origin(request: Request) -> None:
+def _check_origin(request: Request) -> None:
     """Check that a browser sends this request from a page of this server, or that no
     browser sends it.
 
@@ -213,7 +213,7 @@ READ_ONLY: Final = Access()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Looks:
+class _Looks:
     """Whether sensors look for due work, which a retry waits for, and when one last did;
     None if none is known.
     """
@@ -222,11 +222,11 @@ class Looks:
     last_at: datetime | None
 
 
-def looks_of(access: Access, now: datetime) -> Looks:
+def looks_of(access: Access, now: datetime) -> _Looks:
     """Return what is known of the sensors of Dagster's daemon."""
     last_at = access.last_look()
     is_looking = last_at is not None and now - last_at < _LOOKS_STOP_AFTER
-    return Looks(is_looking=is_looking, last_at=last_at)
+    return _Looks(is_looking=is_looking, last_at=last_at)
 
 
 def read_form(body: bytes) -> QueryParams:
@@ -286,11 +286,11 @@ def note_all(
 
 _MAX_BODY_BYTES: Final = 100_000  # a thousand agencies
 
-Posted = Callable[[Request, bytes], Response]
+_Posted = Callable[[Request, bytes], Response]
 
 
 def posted(
-    handler: Posted, *, any_origin: bool = False
+    handler: _Posted, *, any_origin: bool = False
 ) -> Callable[[Request], Awaitable[Response]]:
     """Return a handler that reads a body of limited size and runs this one in a thread.
     The request has to come from a page of this server, unless from `any_origin`.
@@ -298,7 +298,7 @@ def posted(
 
     async def answer(request: Request) -> Response:
         if not any_origin:
-            check_origin(request)
+            _check_origin(request)
         try:
             with anyio.fail_after(MAX_SECONDS):
                 body = await _body_of(request)
