@@ -8,7 +8,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import islice, repeat
 from pathlib import Path
 from typing import Any, Final
 
@@ -95,13 +95,14 @@ def with_neighbours(desks: Sequence[Desk]) -> tuple[Desk, ...]:
     """Return the desks, each with the agencies of the others: an address belongs to one
     agency among all desks.
     """
-    agencies: list[tuple[str, Agency]] = []
+    found = []
     for desk in desks:
-        agencies += [(desk.key, agency) for agency in desk.agencies]
-    return tuple(
-        replace(desk, neighbours=tuple(one for one in agencies if one[0] != desk.key))
-        for desk in desks
-    )
+        neighbours: list[tuple[str, Agency]] = []
+        for other in desks:
+            if other.key != desk.key:
+                neighbours += zip(repeat(other.key), other.agencies)
+        found.append(replace(desk, neighbours=tuple(neighbours)))
+    return tuple(found)
 
 
 def path_of(name: str) -> Path:
@@ -110,9 +111,10 @@ def path_of(name: str) -> Path:
     Raises:
         DeskFileError: There is no such file.
     """
-    path = _BUILT_IN / f"{name}.yaml"
-    if not DESK_KEY.fullmatch(name) or not path.exists():
-        path = Path(name)
+    built_in = _BUILT_IN / f"{name}.yaml"
+    if DESK_KEY.fullmatch(name) and built_in.exists():
+        return built_in
+    path = Path(name)
     if path.is_file():
         return path
     known = ", ".join(built_in_desks())
@@ -158,8 +160,10 @@ def _wrong_references(spec: DeskSpec, taxonomy: Path | None) -> Iterator[_Mistak
 
 def _with_lines(found: Iterable[_Mistake], root: Any, path: Path) -> list[str]:
     """Return mistakes with the lines that they are in, in the order of the lines."""
-    numbered = sorted((line_of(root, at), what) for at, what in found)
-    return [f"{path}:{line}: {what}" for line, what in numbered]
+    numbered = []
+    for at, what in found:
+        numbered.append((line_of(root, at), what))
+    return [f"{path}:{line}: {what}" for line, what in sorted(numbered)]
 
 
 def read_text(path: Path) -> str:
@@ -237,7 +241,8 @@ def _wrong_city_keys(spec: DeskSpec) -> Iterator[_Mistake]:
     if not spec.city_keys:
         return
     for key, agency in spec.agencies.items():
-        if all(source.kind not in CIVIC_LIMITS for source in agency.sources):
+        kinds = {source.kind for source in agency.sources}
+        if kinds.isdisjoint(CIVIC_LIMITS):
             continue
         try:
             city_key(key)
@@ -249,8 +254,10 @@ def _wrong_city_keys(spec: DeskSpec) -> Iterator[_Mistake]:
 def _taxonomy_file(spec: DeskSpec, path: Path) -> Path | None:
     if spec.taxonomy is None:
         return None
-    built_in = {file.stem: file for file in (BUILT_IN, CIVIC_TOPICS)}
-    return built_in.get(spec.taxonomy) or path.parent / spec.taxonomy
+    for file in (BUILT_IN, CIVIC_TOPICS):
+        if file.stem == spec.taxonomy:
+            return file
+    return path.parent / spec.taxonomy
 
 
 def _missing_file(spec: DeskSpec, taxonomy: Path | None) -> Iterator[_Mistake]:
@@ -258,8 +265,10 @@ def _missing_file(spec: DeskSpec, taxonomy: Path | None) -> Iterator[_Mistake]:
         return
     if taxonomy.is_file():
         return
-    names = " or ".join(file.stem for file in (BUILT_IN, CIVIC_TOPICS))
-    what = f"taxonomy: no file {taxonomy}; write {names}, or the path of a YAML file"
+    what = (
+        f"taxonomy: no file {taxonomy}; write {BUILT_IN.stem} or {CIVIC_TOPICS.stem}, or the path"
+        " of a YAML file"
+    )
     yield ("taxonomy",), what
 
 
@@ -267,17 +276,16 @@ def _missing_file(spec: DeskSpec, taxonomy: Path | None) -> Iterator[_Mistake]:
 
 
 def _desk_of(spec: DeskSpec, taxonomy: Path | None) -> Desk:
-    places = {key: place for place, key in enumerate(spec.agencies)}
-    agencies = tuple(
-        _agency_of(spec, key, agency, places[key])
-        for key, agency in sorted(spec.agencies.items())
-    )
+    agencies = []
+    for place, (key, agency) in enumerate(spec.agencies.items()):
+        agencies.append(_agency_of(spec, key, agency, place))
+    agencies.sort(key=lambda one: one.key)
     return Desk(
         key=spec.desk,
         timezone=spec.timezone,
         language=spec.language,
         first_day=spec.first_day,
-        agencies=agencies,
+        agencies=tuple(agencies),
         enrich=spec.enrich.rules(),
         filters=spec.filters.filters(),
         taxonomy=taxonomy,
@@ -341,10 +349,15 @@ def _interval(*levels: SourceSpec | AgencySpec | DeskSpec) -> dict[str, int | No
     """Return what the nearest level says about the interval: a source that states a
     ceiling has no fixed interval.
     """
-    nearest = next(
-        (one for one in levels if one.every_minutes or one.max_minutes), levels[-1]
-    )
-    return {"every_minutes": nearest.every_minutes, "max_minutes": nearest.max_minutes}
+    stated: dict[str, int | None] = {}
+    for level in levels:
+        stated = {
+            "every_minutes": level.every_minutes,
+            "max_minutes": level.max_minutes,
+        }
+        if any(stated.values()):
+            break
+    return stated
 
 
 # --- keys of cities -------------------------------------------------------------------

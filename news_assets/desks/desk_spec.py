@@ -3,6 +3,7 @@
 import difflib
 import re
 import zoneinfo
+from collections import Counter
 from collections.abc import Callable, Collection, Sized
 from datetime import UTC, date, datetime, timedelta
 from functools import cache
@@ -190,11 +191,13 @@ class SourceSpec(AccessSpec):
         cls, value: SelectorsSpec | None, info: ValidationInfo
     ) -> SelectorsSpec | None:
         kind = info.data.get("kind", "")
-        if value is None and kind == BY_SELECTORS:
-            raise ValueError(
-                f"a source of kind {kind} needs selectors; add `selectors: {{item: ...}}`"
-            )
-        if value is not None and kind not in ("", *_WITH_SELECTORS):
+        if value is None:
+            if kind == BY_SELECTORS:
+                raise ValueError(
+                    f"a source of kind {kind} needs selectors; add `selectors: {{item: ...}}`"
+                )
+            return None
+        if kind not in ("", *_WITH_SELECTORS):
             raise ValueError(
                 f"a source of kind {kind} takes no selectors; remove them, or write kind"
                 f" {BY_SELECTORS}"
@@ -204,8 +207,10 @@ class SourceSpec(AccessSpec):
     @field_validator("hash")
     @classmethod
     def _hash_of_documents(cls, value: str | None, info: ValidationInfo) -> str | None:
+        if value is None:
+            return None
         kind = info.data.get("kind", "")
-        if value is not None and kind and kind not in CIVIC_LIMITS:
+        if kind not in ("", *CIVIC_LIMITS):
             raise ValueError(
                 f"a source of kind {kind} lists no meetings with documents; remove it"
             )
@@ -260,13 +265,12 @@ class AgencySpec(_Spec):
     def _one_rule_a_day(
         cls, value: tuple[PageRuleSpec, ...]
     ) -> tuple[PageRuleSpec, ...]:
-        days = [rule.since for rule in value]
-        twice = next((day for day in days if days.count(day) > 1), "")
-        if twice != "":
-            when = f"`since: {twice}`" if twice else "no `since`"
-            raise ValueError(
-                f"two rules have {when}; join them, or give one the day from which it holds"
-            )
+        for day, count in Counter(rule.since for rule in value).items():
+            if count > 1:
+                when = f"`since: {day}`" if day else "no `since`"
+                raise ValueError(
+                    f"two rules have {when}; join them, or give one the day from which it holds"
+                )
         return value
 
     @field_validator("reason")

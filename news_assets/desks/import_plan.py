@@ -73,10 +73,9 @@ def web_address(text: str) -> str | None:
         return None
     if re.search(r"\s", address):
         return None
-    is_address = canonical_url(address).startswith(("http://", "https://")) and host_of(
-        address
-    )
-    if is_address:
+    if not canonical_url(address).startswith(("http://", "https://")):
+        return None
+    if host_of(address):
         return address
     return None
 
@@ -167,7 +166,8 @@ class _Plan:
     def add(self, row: ImportRow) -> None:
         mistakes = self._mistakes(row)
         if mistakes:
-            self.refused += [Refusal(row.line, mistake) for mistake in mistakes]
+            for mistake in mistakes:
+                self.refused.append(Refusal(row.line, mistake))
             return
         self._places[same_source_key(row.url)] = f"on line {row.line}"
         key = self._key_of(row)
@@ -189,7 +189,7 @@ class _Plan:
         try:
             SourceSpec.model_validate(source, context={"kinds": sorted(self._kinds)})
         except ValidationError as error:
-            return [explain(line) for line in error.errors()]
+            return list(map(explain, error.errors()))
         return []
 
     def _key_of(self, row: ImportRow) -> str:
@@ -200,15 +200,15 @@ class _Plan:
             if AGENCY_KEY.fullmatch(row.agency):
                 return row.agency
             return _slug(row.agency) or self._free_key(row)
-        group = (row.name or _name_of(row.url), _site(row.url))
+        group = (_shown_name(row), _site(row.url))
         if group not in self._keys:
             self._keys[group] = self._free_key(row)
         return self._keys[group]
 
     def _free_key(self, row: ImportRow) -> str:
-        slug = _slug(row.name or _name_of(row.url)) or _slug(_site(row.url)) or "source"
+        slug = _slug(_shown_name(row)) or _slug(_site(row.url)) or "source"
         if slug not in self._numbered:
-            numbered = (f"{slug}-{number}" for number in count(2))
+            numbered = map(f"{slug}-{{}}".format, count(2))
             self._numbered[slug] = chain([slug], numbered)
         return next(key for key in self._numbered[slug] if key not in self._taken)
 
@@ -244,6 +244,10 @@ def _name_of(url: str) -> str:
     or /rss.xml.
     """
     return _USUAL_END.sub("", same_source_key(url).partition("?")[0]) or url
+
+
+def _shown_name(row: ImportRow) -> str:
+    return row.name or _name_of(row.url)
 
 
 def _agency_of(row: ImportRow) -> Plain:

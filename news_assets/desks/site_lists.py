@@ -312,7 +312,7 @@ def _header_of(text: str) -> tuple[list[str], str] | None:
     first = next(filled, "")[:_MAX_HEADER_CHARS]
     delimiter = max(_DELIMITERS, key=first.count)
     cells = next(csv.reader([first], delimiter=delimiter), [])
-    columns = [_column_of(cell) for cell in cells]
+    columns = list(map(_column_of, cells))
     if "url" not in columns:
         return None
     return columns, delimiter

@@ -3,6 +3,7 @@ its listing and its pages.
 """
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from datetime import date
 from typing import Annotated, Self
@@ -68,20 +69,19 @@ def _public_header_name(value: str) -> str:
 
 
 def _header_value(value: object) -> object:
-    if not isinstance(value, str) or not _VALUE.fullmatch(value):
-        raise ValueError(
-            "not a header's value; write 1 to 1000 printable ASCII characters, in quotes"
-        )
-    return value
+    if isinstance(value, str) and _VALUE.fullmatch(value):
+        return value
+    raise ValueError(
+        "not a header's value; write 1 to 1000 printable ASCII characters, in quotes"
+    )
 
 
 def _named_once(headers: Mapping[str, str]) -> Mapping[str, str]:
-    names = [name.lower() for name in headers]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise ValueError(
-            f"`{twice}` is repeated; capital letters make no other header; keep one"
-        )
+    for name, count in Counter(map(str.lower, headers)).items():
+        if count > 1:
+            raise ValueError(
+                f"`{name}` is repeated; capital letters make no other header; keep one"
+            )
     return headers
 
 
@@ -199,7 +199,7 @@ class PageRuleSpec(BaseModel):
 
     @model_validator(mode="after")
     def _with_a_selector(self) -> Self:
-        if not (self.content or self.remove or self.date):
+        if not any((self.content, self.remove, self.date)):
             raise ValueError("no selector; add `content`, `remove` or `date`")
         return self
 

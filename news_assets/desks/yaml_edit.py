@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Collection
 from dataclasses import replace
 from datetime import date
+from itertools import chain
 from pathlib import Path
 from textwrap import indent
 from typing import Any
@@ -20,7 +21,7 @@ from news_assets.desks.desk_files import parse_desk
 from news_assets.desks.import_plan import Additions, Plain
 from news_assets.desks.yaml_nodes import child_of, compose
 from news_assets.errors import DeskFileError
-from news_assets.records.desks import Desk
+from news_assets.records.desks import Desk, Source
 
 _WIDTH = 1_000_000  # columns, so that long names are not wrapped
 
@@ -116,10 +117,10 @@ def _block(value: dict[str, Plain] | list[Plain], column: int) -> str:
 def _value(node: Any, key: str, path: Path) -> Any:
     """Return the block-style collection under a key, which lines can be added to."""
     line, value = child_of(node, key) or (0, None)
-    if not isinstance(value, yaml.CollectionNode) or value.flow_style:
-        reason = f"`{key}` is not in block style; write one item per line"
-        raise DeskFileError([f"{path}:{line + 1}: {reason}"])
-    return value
+    if isinstance(value, yaml.CollectionNode) and not value.flow_style:
+        return value
+    reason = f"`{key}` is not in block style; write one item per line"
+    raise DeskFileError([f"{path}:{line + 1}: {reason}"])
 
 
 def _last_line(node: yaml.Node) -> int:
@@ -135,7 +136,7 @@ def _last_line(node: yaml.Node) -> int:
         return end
     if not isinstance(node, yaml.MappingNode):
         return max(map(_last_line, node.value))
-    return max(max(_last_line(key), _last_line(value)) for key, value in node.value)
+    return max(map(_last_line, chain.from_iterable(node.value)))
 
 
 def _with_lines(text: str, inserted: list[tuple[int, str]]) -> str:
@@ -151,18 +152,20 @@ def _with_lines(text: str, inserted: list[tuple[int, str]]) -> str:
 
 def _without(desk: Desk, additions: Additions) -> Desk:
     grown = {*additions.agencies, *additions.sources}
-    kept = [agency for agency in desk.agencies if agency.key not in grown]
-    return replace(desk, agencies=tuple(kept))
+    kept = tuple(agency for agency in desk.agencies if agency.key not in grown)
+    return replace(desk, agencies=kept)
 
 
 def _has(after: Desk, before: Desk, additions: Additions) -> bool:
     """Return whether each extended agency has its former sources followed by the new
     ones.
     """
-    former = {agency.key: agency.sources for agency in before.agencies}
-    sources = {agency.key: agency.sources for agency in after.agencies}
-    added = {key: agency["sources"] for key, agency in additions.agencies.items()}
-    for key, new in (added | additions.sources).items():
+    former = _sources_by_agency(before)
+    sources = _sources_by_agency(after)
+    added = dict(additions.sources)
+    for key, agency in additions.agencies.items():
+        added[key] = agency["sources"]
+    for key, new in added.items():
         old = former.get(key, ())
         if sources[key][: len(old)] != old:
             return False
@@ -170,3 +173,7 @@ def _has(after: Desk, before: Desk, additions: Additions) -> bool:
         if urls != [source["url"] for source in new]:
             return False
     return True
+
+
+def _sources_by_agency(desk: Desk) -> dict[str, tuple[Source, ...]]:
+    return {agency.key: agency.sources for agency in desk.agencies}

@@ -24,14 +24,16 @@ class _Loader(yaml.SafeLoader):
     """
 
 
-_Loader.yaml_implicit_resolvers = {
-    first: [
-        (tag, pattern)
-        for tag, pattern in resolvers
-        if tag not in ("tag:yaml.org,2002:bool", "tag:yaml.org,2002:timestamp")
-    ]
-    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
-}
+def _resolvers() -> dict[str, list[tuple[str, re.Pattern[str]]]]:
+    """Return PyYAML's resolvers of plain scalars but for booleans and dates."""
+    dropped = ("tag:yaml.org,2002:bool", "tag:yaml.org,2002:timestamp")
+    kept: dict[str, list[tuple[str, re.Pattern[str]]]] = {}
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items():
+        kept[first] = [one for one in resolvers if one[0] not in dropped]
+    return kept
+
+
+_Loader.yaml_implicit_resolvers = _resolvers()
 _Loader.add_implicit_resolver(
     "tag:yaml.org,2002:bool", re.compile(r"(?:true|True|false|False)$"), list("tTfF")
 )
@@ -122,11 +124,9 @@ def child_of(node: yaml.Node, part: int | str) -> tuple[int, yaml.Node] | None:
             if key.value == str(part):
                 return key.start_mark.line, value
         return None
-    if (
-        isinstance(node, yaml.SequenceNode)
-        and isinstance(part, int)
-        and part < len(node.value)
-    ):
+    if not isinstance(node, yaml.SequenceNode):
+        return None
+    if isinstance(part, int) and part < len(node.value):
         return node.value[part].start_mark.line, node.value[part]
     return None
 
@@ -162,7 +162,7 @@ def one_line(text: str | None) -> str | None:
     """Return a name without line breaks and control characters; None if nothing
     remains.
     """
-    words = "".join(
-        character if character.isprintable() else " " for character in text or ""
-    ).split()
-    return " ".join(words) or None
+    if not text:
+        return None
+    printable = [character if character.isprintable() else " " for character in text]
+    return " ".join("".join(printable).split()) or None

@@ -5,7 +5,7 @@ column schema and the column reference are derived from them. Texts are stored a
 `text/charset.py` makes them storable.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from functools import cache
@@ -315,6 +315,7 @@ def create_statements(table: Table) -> Iterator[str]:
 
 
 _R = TypeVar("_R")
+_Made = TypeVar("_Made")
 
 # The values of columns that do not allow None, in rows from before the column was
 # declared.
@@ -378,6 +379,16 @@ def records_of(
     values = [_record_values(column, frame[column.name]) for column in columns(table)]
     for row in zip(*values, strict=True):
         yield record(**dict(zip(names, row, strict=True)))
+
+
+def made_of(kind: Callable[..., _Made], frame: "polars.DataFrame") -> list[_Made]:
+    """Return an object for each row, whose columns are the arguments of `kind`."""
+    return [kind(**row) for row in frame.iter_rows(named=True)]
+
+
+def stated(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values that are not None."""
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def _record_values(column: Column, series: "polars.Series") -> list[Any]:

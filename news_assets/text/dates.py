@@ -138,8 +138,10 @@ def placed(
         ValueError: The offset is a day or more.
     """
     own = local.replace(tzinfo=zone_info(source_zone))
-    name = (zone or "").strip().lower()
-    if name in ("", (own.tzname() or "").lower()):
+    zone = zone or ""
+    own_name = own.tzname() or ""
+    name = zone.strip().lower()
+    if name in ("", own_name.lower()):
         return own
     if city:
         there = _CITIES.get(without_accents(city))
@@ -150,7 +152,7 @@ def placed(
     if offset is not None:
         return local.replace(tzinfo=_zone_of_offset(offset))
     if "/" in name:
-        return local.replace(tzinfo=zone_info(zone or ""))
+        return local.replace(tzinfo=zone_info(zone))
     if name not in _HOURS:
         return own
     return local.replace(tzinfo=timezone(timedelta(hours=_HOURS[name])))
@@ -343,7 +345,7 @@ def _form_parts(words: str) -> dict[str, str | None] | None:
 
 def _hour_of(parts: dict[str, str | None]) -> int:
     """Return the hour, 0 to 24 as it is written; of a half of the day from its begin."""
-    hour = int(parts["hour"] or 0)
+    hour = _number(parts, "hour")
     half = parts["half"]
     if not half:
         return hour
@@ -359,8 +361,8 @@ def _placed_time(parts: dict[str, str | None], source_zone: str) -> datetime:
     """
     year, month, day = _day_parts(parts, source_zone)
     hour = _hour_of(parts)
-    minute = int(parts["dotted"] or parts["minute"] or 0)
-    second = int(parts["second"] or 0)
+    minute = _number(parts, "dotted", "minute")
+    second = _number(parts, "second")
     is_end_of_day = (hour, minute, second) == (24, 0, 0)
     if is_end_of_day:
         hour = 0
@@ -373,16 +375,26 @@ def _placed_time(parts: dict[str, str | None], source_zone: str) -> datetime:
 
 def _day_parts(parts: dict[str, str | None], source_zone: str) -> tuple[int, int, int]:
     """Return year, month, day. Raises ValueError for an unknown month name."""
-    stated_year = parts["year"] or ""
-    year = int(stated_year or 0)
-    if len(stated_year) == 2:
+    year = _number(parts, "year")
+    if len(str(parts["year"])) == 2:
         year += 1900 if year >= 70 else 2000
     if "first" not in parts:
-        return year, _month_of(parts["month"] or ""), int(parts["day"] or 0)
-    first, other = int(parts["first"] or 0), int(parts["other"] or 0)
-    if other > 12 or (first <= 12 and is_month_first(source_zone)):
+        return year, _month_of(parts["month"] or ""), _number(parts, "day")
+    first, other = _number(parts, "first"), _number(parts, "other")
+    if other > 12:
+        return year, first, other
+    if first <= 12 and is_month_first(source_zone):
         return year, first, other
     return year, other, first
+
+
+def _number(parts: dict[str, str | None], *names: str) -> int:
+    """Return the first of these parts that is written, as a number; 0 if none is."""
+    for name in names:
+        written = parts[name]
+        if written:
+            return int(written)
+    return 0
 
 
 def _month_of(name: str) -> int:

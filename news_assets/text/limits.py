@@ -73,7 +73,10 @@ def clean_line(text: str) -> str:
 
 def line(text: str | None, name: str = "name") -> str | None:
     """Return a clean title or name, cut to its limit; None if nothing is left."""
-    return clean_line((text or "")[: 2 * most(name)])[: most(name)].rstrip() or None
+    if not text:
+        return None
+    limit = most(name)
+    return clean_line(text[: 2 * limit])[:limit].rstrip() or None
 
 
 def lines(texts: Iterable[str], name: str) -> tuple[str, ...]:

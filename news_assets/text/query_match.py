@@ -136,7 +136,9 @@ def _has_value(wanted: FieldValue, values: frozenset[str]) -> bool:
     """Return whether the values of a field have this one, or all its words."""
     if wanted.value in values:
         return True
-    return bool(wanted.words) and values.issuperset(wanted.words)
+    if not wanted.words:
+        return False
+    return values.issuperset(wanted.words)
 
 
 def matches(node: Node, document: Searchable, today: date) -> bool:
@@ -171,10 +173,9 @@ def holds(node: Node, decide: Callable[[Node], bool]) -> bool:
 
 def _is_within(days: Days, day: date, today: date) -> bool:
     """Return whether a day is one of these."""
-    first = days.first_day(today)
-    if first is not None and day < first:
-        return False
-    return days.last is None or day <= days.last
+    first = days.first_day(today) or date.min
+    last = days.last or date.max
+    return first <= day <= last
 
 
 def has_text(node: Node, document: Searchable) -> bool:
@@ -223,14 +224,14 @@ def _single(text: _Places, is_wanted: Callable[[str], bool]) -> list[_Span]:
 
 def _spans_of_phrase(phrase: tuple[str, ...], text: _Places) -> list[_Span]:
     """Return where the words stand next to each other."""
-    starts: set[int] | None = None
+    starts = set[int]()
     for offset, written in enumerate(phrase):
         spans = _single(text, lambda word: fold(word) == written)  # noqa: B023 - runs at once
         shifted = {place - offset for place, _ in spans}
-        starts = shifted if starts is None else starts & shifted
+        starts = starts & shifted if offset else shifted
         if not starts:
             return []
-    return [(start, start + len(phrase) - 1) for start in sorted(starts or ())]
+    return [(start, start + len(phrase) - 1) for start in sorted(starts)]
 
 
 def _near(lefts: list[_Span], rights: list[_Span], distance: int) -> list[_Span]:

@@ -132,6 +132,9 @@ class _Lexeme(NamedTuple):
 
 
 _END = _Lexeme("", 0, is_glued=False)
+# what ends a row of parts, before which no part begins
+_ENDS_EITHER = ("OR", ")", "")
+_BEGINS_NO_PART = ("OR", "AND", ")", "")
 
 
 def _lexemes(text: str) -> list[_Lexeme]:
@@ -203,7 +206,7 @@ class _Reader:
 
     def _every(self) -> Node | None:
         parts: list[Node | None] = []
-        while self._next() is not _END and self._next().text not in ("OR", ")"):
+        while self._next().text not in _ENDS_EITHER:
             if self._next().text == "AND":
                 operator = self._operator(has_left=any(parts))
                 parts.append(self._needed(self._near(), operator))
@@ -213,7 +216,7 @@ class _Reader:
 
     def _near(self) -> Node | None:
         """Return one part, or the pairs of neighbours in a row of NEAR."""
-        if self._next().text in ("OR", "AND", ")") or self._next() is _END:
+        if self._next().text in _BEGINS_NO_PART:
             return None
         left = None if _is_near(self._next()) else self._one()
         pairs: list[Node | None] = []
@@ -227,7 +230,7 @@ class _Reader:
         return _joined(And, pairs) if pairs else left
 
     def _side_of_near(self) -> Node | None:
-        if self._next() is _END or self._next().text in ("OR", "AND", ")"):
+        if self._next().text in _BEGINS_NO_PART:
             return None
         return self._one()
 
@@ -237,7 +240,9 @@ class _Reader:
             raise QueryError(_UNCLOSED_QUOTE, taken.column)
         if taken.text == "(":
             return self._group(taken)
-        if taken.text == "NOT" or (taken.text == "-" and self._next().is_glued):
+        if taken.text == "NOT":
+            return self._excluded(taken)
+        if taken.text == "-" and self._next().is_glued:
             return self._excluded(taken)
         name, value = _field_of(taken)
         if name:
@@ -260,21 +265,31 @@ class _Reader:
         excluded in a text without operators too.
         """
         following = self._next()
-        if sign.text == "NOT" or following.text == "(" or self._depth:
+        is_word = sign.text == "NOT"
+        if any((is_word, following.text == "(", self._depth)):
             self.has_operators = True
         part = None
-        if following is not _END and following.text not in ("OR", "AND", "NOT", ")"):
+        if following.text not in (*_BEGINS_NO_PART, "NOT"):
             part = self._one()
-        if part is None and sign.text == "NOT":
+        if part is not None:
+            return Not(part)
+        if is_word:
             raise QueryError(_NOTHING_AFTER, sign.column, operator=sign.text)
-        return None if part is None else Not(part)
+        return None
+
+    def _is_value_open(self) -> bool:
+        """Return whether a phrase or a group follows, which may be a field's value."""
+        following = self._next()
+        if following.text == "(":
+            return True
+        return following.is_glued and following.text[:1] in ('"', "(")
 
     def _of_field(self, name: str, value: str, taken: _Lexeme) -> Node | None:
-        following = self._next()
-        has_part = following.is_glued or following.text == "("
-        is_open = not value and following.text[:1] in ('"', "(") and has_part
+        is_open = not value and self._is_value_open()
         is_known = name.lower() in _FIELDS
-        if not (value or is_open) or not (is_known or name.islower()):
+        has_value = value != "" or is_open
+        could_be_field = is_known or name.islower()
+        if not all((has_value, could_be_field)):
             return self._leaf(taken)  # a word with a colon
         self.has_operators = True
         if not is_known:
@@ -330,7 +345,7 @@ def _is_near(lexeme: _Lexeme) -> bool:
 
 def _distance(operator: _Lexeme) -> int:
     number = operator.text.partition("/")[2]
-    if number.isascii() and number.isdigit() and len(number) <= len(str(_MAX_DISTANCE)):
+    if re.fullmatch(r"[0-9]{1,3}", number):
         distance = int(number)
         if 1 <= distance <= _MAX_DISTANCE:
             return distance
@@ -387,6 +402,8 @@ def _days(written: str, column: int) -> Days | None:
 
 
 def _day(written: str) -> date | None:
-    if written and not re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", written):
+    if not written:
+        return None
+    if not re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", written):
         raise ValueError(written)
-    return date.fromisoformat(written) if written else None
+    return date.fromisoformat(written)

@@ -129,7 +129,8 @@ def host_of(url: str) -> str:
         host = unquote(urlsplit(url).hostname or "").lower().rstrip(".")
     except ValueError:
         return ""
-    if (not host.isascii() or "xn--" in host) and len(host) <= _MAX_HOST_CHARS:
+    is_encoded = host.isascii() and "xn--" not in host
+    if not is_encoded and len(host) <= _MAX_HOST_CHARS:
         # a name that is not valid in DNS is kept
         with suppress(idna.IDNAError, UnicodeError):
             host = idna.encode(host, uts46=True).decode("ascii")

@@ -134,7 +134,7 @@ def parameters(
 
 def names_of(desk: Desk) -> dict[str, str]:
     """Return the names of a desk's agencies by key."""
-    return {agency.key: agency.name for agency in desk.agencies}
+    return desk.agency_names
 
 
 # --- backlog --------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from typing import Annotated, Final
 from news_assets.ports.search_index import Filters, SearchHit
 from news_assets.records.content import MeetingDay, MeetingId
 from news_assets.store.lake import Lake
+from news_assets.store.tables import made_of
 from news_assets.store.transaction import Snapshot
 
 
@@ -73,7 +74,7 @@ def copies_of_article(
     originals = [original, article_id] if original else [article_id]
     given = {"originals": originals, "article_id": article_id}
     found = lake.query(_COPIES, given)
-    return tuple(Copy(**row) for row in found.iter_rows(named=True))
+    return tuple(made_of(Copy, found))
 
 
 def publications_of(

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Final
 
 from news_assets.ports.services import Reader
 from news_assets.store.lake import Lake
+from news_assets.store.tables import made_of
 
 _MOVED: Final = timedelta(days=7)  # an article may have another day than its edit
 _WHICH: Final = """
@@ -89,7 +90,7 @@ def newest_edits(
             "limit": limit,
         }
         found = snapshot.query(_EDITS, given)
-    return [Edit(**row) for row in found.iter_rows(named=True)]
+    return made_of(Edit, found)
 
 
 def last_edits(lake: Reader, article_ids: Collection[str]) -> dict[str, datetime]:

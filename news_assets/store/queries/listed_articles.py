@@ -9,7 +9,7 @@ from news_assets.pipeline import stages
 from news_assets.pipeline.stage_state.declaration import Stage
 from news_assets.records.reading import WITHDRAWN
 from news_assets.store.lake import Lake
-from news_assets.store.tables import table_of
+from news_assets.store.tables import made_of, stated, table_of
 from news_assets.store.transaction import Snapshot
 
 if TYPE_CHECKING:
@@ -146,9 +146,7 @@ def newest_articles(
         "to_day": to_day,
     }
     values |= {"after_day": after_day, "after_id": after_id}
-    given: dict[str, Any] = {
-        name: value for name, value in values.items() if value is not None
-    }
+    given: dict[str, Any] = stated(values)
     names = list(given)
     given["limit"] = limit
     with lake.latest() as snapshot:
@@ -190,7 +188,7 @@ def _with_enrichment(
     listed = listed.with_columns(
         pl.coalesce("language", "found_language").alias("language")
     ).drop("found_language")
-    return [ListedArticle(**row) for row in listed.iter_rows(named=True)]
+    return made_of(ListedArticle, listed)
 
 
 def day_counts(lake: Lake | Snapshot, desk: str, first_day: date) -> "polars.DataFrame":

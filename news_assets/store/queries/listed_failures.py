@@ -9,6 +9,7 @@ from typing import Annotated, Any, Final, Literal
 from news_assets.ports.services import Reader
 from news_assets.records.derived import Failure
 from news_assets.store.lake import Lake
+from news_assets.store.tables import made_of
 
 # Reasons that differ only in an address or a long number are one cause.
 _VARYING = r"https?://\S+|\d+[.,]\d+|\b\d{4,}\b"
@@ -165,19 +166,19 @@ def newest_failures(
     given |= {"host": host, "cause": cause}
     place = {"last_at": last_at, "last_stage": last_stage, "last_id": last_id}
     found = lake.query(_NEWEST, {**given, **place, "limit": limit})
-    return [ListedFailure(**row) for row in found.iter_rows(named=True)]
+    return made_of(ListedFailure, found)
 
 
 def failure_counts(lake: Lake) -> list[FailureCount]:
     """Return the numbers of all failures, the largest first."""
     found = lake.query(_COUNTS)
-    return [FailureCount(**row) for row in found.iter_rows(named=True)]
+    return made_of(FailureCount, found)
 
 
 def newest_retries(lake: Lake, limit: int) -> list[Retry]:
     """Return the last retries by operators."""
     found = lake.query(_RETRIES, {"limit": limit})
-    return [Retry(**row) for row in found.iter_rows(named=True)]
+    return made_of(Retry, found)
 
 
 def retried_failures(
@@ -192,7 +193,7 @@ def retried_failures(
     """
     given: dict[str, Any] = {"acted_at": acted_at, "article_id": article_id}
     found = lake.query(_RETRIED, {**given, "limit": limit})
-    return [_RetriedFailure(**row) for row in found.iter_rows(named=True)]
+    return made_of(_RetriedFailure, found)
 
 
 MessageState = Literal["waiting", "delivered", "given up"]
@@ -232,7 +233,7 @@ def newest_messages(
 ) -> list[_ListedMessage]:
     """Return the newest messages of a state, or of all."""
     found = lake.query(_NEWEST_MESSAGES, {"state": state, "limit": limit})
-    return [_ListedMessage(**row) for row in found.iter_rows(named=True)]
+    return made_of(_ListedMessage, found)
 
 
 def message_counts(lake: Reader) -> dict[MessageState, int]:

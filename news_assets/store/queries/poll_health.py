@@ -28,6 +28,7 @@ from news_assets.pipeline.stage_state.declaration import Findings
 from news_assets.records.articles import SourceState
 from news_assets.records.desks import Agency, Desk
 from news_assets.store.lake import Lake
+from news_assets.store.tables import made_of
 from news_assets.store.transaction import Snapshot
 
 if TYPE_CHECKING:
@@ -360,6 +361,4 @@ def _states(lake: Lake | Snapshot, desk: Desk) -> dict[str, SourceState]:
 
 def _polls(lake: Lake | Snapshot, desk: Desk, now: datetime) -> dict[str, PollHistory]:
     history = poll_history(lake, desk.key, now)
-    return {
-        row["source_id"]: PollHistory(**row) for row in history.iter_rows(named=True)
-    }
+    return {one.source_id: one for one in made_of(PollHistory, history)}

@@ -16,7 +16,7 @@ from news_assets.pipeline.freshness.report_contents import (
 )
 from news_assets.store.lake import Lake
 from news_assets.store.queries.spending import spending_on
-from news_assets.store.tables import table_of
+from news_assets.store.tables import made_of, table_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -119,9 +119,7 @@ def count_day(lake: Lake, day: date, desks: Collection[str]) -> DayCounts:
         polls=query.rows(_POLLS),
         poll_reasons=query.rows(_POLL_REASONS),
         history=query.rows(_HISTORY),
-        newest=tuple(
-            Headline(**row) for row in query.frame(_NEWEST).iter_rows(named=True)
-        ),
+        newest=tuple(made_of(Headline, query.frame(_NEWEST))),
         spending=tuple(spending_on(lake, day, desks)),
     )
 

@@ -12,6 +12,7 @@ from news_assets.ports.services import Reader
 from news_assets.records.model_calls import Kind, Spending, Spent, Tokens
 from news_assets.records.reading import AgencyDays
 from news_assets.store.lake import Lake
+from news_assets.store.tables import made_of, stated
 
 _USD = "sum(usd::DECIMAL(28, 14))::DOUBLE"
 _UTC_DAY = "(called_at AT TIME ZONE 'UTC')::DATE"
@@ -87,7 +88,7 @@ def spending_for(
 ) -> list[Spending]:
     """Return the calls that were made, whenever, for articles of these partition days."""
     values = {"desk": desk, "first_day": first_day, "last_day": last_day}
-    params = {name: value for name, value in values.items() if value is not None}
+    params = stated(values)
     return _spending(lake, params)
 
 
@@ -128,4 +129,4 @@ def spending_sql(conditions: Iterable[str]) -> str:
 
 def _spending(lake: Lake, params: dict[str, Any]) -> list[Spending]:
     found = lake.query(spending_sql(params), params)
-    return [Spending(**row) for row in found.iter_rows(named=True)]
+    return made_of(Spending, found)

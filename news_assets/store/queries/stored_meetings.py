@@ -25,6 +25,7 @@ from news_assets.records.meetings import (
 )
 from news_assets.records.reading import StoredDocument
 from news_assets.store.lake import Lake
+from news_assets.store.tables import made_of, stated
 from news_assets.store.transaction import Snapshot
 
 _WHOLE_AGENDA: Final = slice(None)
@@ -206,7 +207,7 @@ def selected_meetings(
         "last": days[1],
         "ids": None if article_ids is None else list(article_ids),
     }
-    given = {name: value for name, value in values.items() if value is not None}
+    given = stated(values)
     ids = lake.query(selected_sql(given), given)["meeting_id"].to_list()
     rows = lake.read(StoredMeeting, meeting_id=ids) if ids else []
     return sorted(
@@ -337,7 +338,7 @@ def nearest_meetings(
 def place_of_article(lake: Snapshot, article_id: str) -> AgendaPlace | None:
     """Return the agenda item that an article is made of; None for an article of news."""
     found = lake.query(_PLACE, {"article_id": article_id})
-    return next((AgendaPlace(**row) for row in found.iter_rows(named=True)), None)
+    return next(iter(made_of(AgendaPlace, found)), None)
 
 
 def last_changes(
@@ -436,10 +437,7 @@ def person_details(
     with lake.latest() as snapshot:
         members = snapshot.read(StoredMember, **where)
         offices = snapshot.read(StoredOffice, **where)
-        votes = [
-            VoteOfPerson(**row)
-            for row in snapshot.query(_VOTES, given).iter_rows(named=True)
-        ]
+        votes = made_of(VoteOfPerson, snapshot.query(_VOTES, given))
         has_rows = any((members, offices, votes))
         if not has_rows and not snapshot.read(StoredVote, **where):
             return None

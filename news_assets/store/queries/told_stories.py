@@ -6,6 +6,7 @@ from datetime import date, datetime
 
 from news_assets.records.stories import Story, StoryChange, StoryMember
 from news_assets.store.lake import Lake
+from news_assets.store.tables import made_of
 from news_assets.store.transaction import Snapshot
 
 _ARTICLES = """
@@ -64,7 +65,7 @@ def told_story(lake: Lake, story_id: str) -> ToldStory | None:
         if found is None:
             return None
         frame = reader.query(_ARTICLES, {"story_id": found.story_id})
-        articles = [StoryArticle(**row) for row in frame.iter_rows(named=True)]
+        articles = made_of(StoryArticle, frame)
         changes = reader.read(StoryChange, story_id=[found.story_id])
         changes += reader.read(StoryChange, other_id=[found.story_id])
     return ToldStory(
