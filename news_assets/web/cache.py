@@ -79,15 +79,7 @@ class AnswerCache:
             key = (*_key(request, names), words_only, reader)
             kept = self._kept_or_made(key, lambda: handler(request))
             if kept.headers["etag"] in request.headers.get("if-none-match", ""):
-                return Response(
-                    None,
-                    304,
-                    {
-                        name: value
-                        for name, value in kept.headers.items()
-                        if name in _OF_304
-                    },
-                )
+                return _not_modified(kept)
             return Response(kept.body, headers=kept.headers)
 
         return answer
@@ -146,6 +138,11 @@ class AnswerCache:
             self._bytes -= _size(key, kept)
 
 
+def _not_modified(kept: _Kept) -> Response:
+    names = filter(_OF_304.__contains__, kept.headers)
+    return Response(None, 304, {name: kept.headers[name] for name in names})
+
+
 def _result_of(made: Future[_Kept]) -> _Kept:
     try:
         return made.result(MAX_SECONDS)
@@ -173,11 +170,9 @@ def _kept(commit: int, response: Response) -> _Kept:
 
 def _key(request: Request, names: Collection[str] | None) -> _Key:
     base = str(request.base_url)  # feeds have absolute addresses
-    pairs = [
-        pair
-        for pair in request.query_params.items()
-        if names is None or pair[0] in names
-    ]
+    pairs = list(request.query_params.items())
+    if names is not None:
+        pairs = [pair for pair in pairs if pair[0] in names]
     query = urlencode(sorted(pairs))
     chosen = language_of(request), zone_of(request)
     return base, request.url.path, query, form_of(request), *chosen

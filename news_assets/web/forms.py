@@ -50,11 +50,12 @@ def form_of(request: Request) -> str:
     stated = str(request.path_params.get("suffix", ""))
     if stated:
         return stated
-    accepted = sorted(
-        request.headers.get("accept", "").split(","), key=_weight, reverse=True
-    )
-    known = (_SUFFIXES.get(one.partition(";")[0].strip().lower()) for one in accepted)
-    return next((suffix for suffix in known if suffix is not None), "")
+    accepted = request.headers.get("accept", "").split(",")
+    for one in sorted(accepted, key=_weight, reverse=True):
+        kind = one.partition(";")[0].strip().lower()
+        if kind in _SUFFIXES:
+            return _SUFFIXES[kind]
+    return ""
 
 
 def _weight(accepted: str) -> float:
@@ -218,7 +219,7 @@ def json_feed(feed: Feed) -> Response:
         "next_url": feed.following,
         "icon": feed.icon,
         "favicon": feed.icon,
-        "items": [_item(entry) for entry in feed.entries],
+        "items": list(map(_item, feed.entries)),
     }
     return json_document(_given(value), MEDIA_TYPES[".feed.json"])
 
@@ -253,8 +254,9 @@ def _content_of(entry: Entry) -> dict[str, str]:
 
 
 def _given(values: dict[str, Any]) -> dict[str, Any]:
-    return {
-        name: value
-        for name, value in values.items()
-        if value not in (None, []) or name == "items"
-    }
+    """Return the members that are not empty; `items` is always there."""
+    empty = [name for name, value in values.items() if value in (None, [])]
+    for name in empty:
+        if name != "items":
+            del values[name]
+    return values

@@ -41,20 +41,18 @@ def image_handler(archive: Archive, fetcher: Fetcher) -> Callable[[Request], Res
     @lru_cache(maxsize=_KEPT)
     def fetched(url: str, hour: str) -> tuple[str, bytes | None]:
         """Return kind and bytes of an image, or the reason why there are none; it is
-        asked for again next hour.
+        requested again next hour.
         """
         return _fetch(fetcher, url)
 
     def image(request: Request) -> Response:
         article_id = request.path_params["article_id"]
-        urls = [
-            row.image_url
-            for row in archive.lake.read(RawArticle, article_id=[article_id])
-            if row.image_url
-        ]
-        if not urls:
+        url = None
+        for row in archive.lake.read(RawArticle, article_id=[article_id]):
+            url = row.image_url
+        if not url:
             raise HTTPException(404, f"no image of an article {article_id} is known")
-        kind, body = fetched(urls[0], f"{datetime.now(UTC):%Y-%m-%d %H}")
+        kind, body = fetched(url, f"{datetime.now(UTC):%Y-%m-%d %H}")
         if body is None:
             raise HTTPException(502, kind)
         return Response(body, headers=_HEADERS, media_type=kind)

@@ -67,13 +67,15 @@ def _with_signs(text: str, spans: Sequence[tuple[int, Span]]) -> str:
     """Return the text with a sign at both ends of each span: Markdown reads it as a
     letter.
     """
-    ends = [(span.end, 0, f"{_END}{number}{_SIGNED}") for number, span in spans]
-    ends += [
-        (_behind_list_mark(text, span.start), 1, f"{_BEGIN}{number}{_SIGNED}")
-        for number, span in spans
-    ]
-    plain, parts, last = text.translate(_NO_SIGNS), [], 0
-    for offset, _, sign in sorted(ends):
+    signs = []
+    for number, span in spans:
+        signs.append((span.end, 0, f"{_END}{number}{_SIGNED}"))
+        begin = _behind_list_mark(text, span.start)
+        signs.append((begin, 1, f"{_BEGIN}{number}{_SIGNED}"))
+    plain = text.translate(_NO_SIGNS)
+    parts = []
+    last = 0
+    for offset, _, sign in sorted(signs):
         parts += [plain[last:offset], sign]
         last = offset
     return "".join((*parts, plain[last:]))
@@ -83,8 +85,11 @@ def _behind_list_mark(text: str, offset: int) -> int:
     """Return where the words begin: a sign before `1.` at the beginning of a line would
     end the list.
     """
-    found = _LIST_MARK.match(text, text.rfind("\n", 0, offset) + 1)
-    return max(offset, found.end()) if found else offset
+    line = text.rfind("\n", 0, offset) + 1
+    found = _LIST_MARK.match(text, line)
+    if found is None:
+        return offset
+    return max(offset, found.end())
 
 
 def _marks_for_signs(rendered: str) -> Iterator[str]:
@@ -165,7 +170,8 @@ def _steps(before: str, after: str) -> Iterator[tuple[str, Sequence[str]]]:
     from rapidfuzz.distance import Indel
 
     old, new = _words(before), _words(after)
-    bare_old, bare_new = [one.strip() for one in old], [one.strip() for one in new]
+    bare_old = list(map(str.strip, old))
+    bare_new = list(map(str.strip, new))
     at_old = at_new = 0
     for block in Indel.opcodes(bare_old, bare_new).as_matching_blocks():
         if block.a > at_old:

@@ -50,28 +50,22 @@ def entries_of(
     is cancelled.
     """
     changes = last_changes(archive.lake, [one.meeting_id for one in meetings])
-    return [
-        Entry(
+    entries = []
+    for one in meetings:
+        page = f"{base}/meetings/{one.meeting_id}"
+        cancelled = "Cancelled" if one.status == "cancelled" else ""
+        entry = Entry(
             key=f"meetings/{one.meeting_id}",
-            title=": ".join(
-                filter(
-                    None,
-                    (
-                        "Cancelled" if one.status == "cancelled" else "",
-                        one.when,
-                        one.name,
-                    ),
-                )
-            ),
-            url=one.url or one.agenda_url or f"{base}/meetings/{one.meeting_id}",
-            page=f"{base}/meetings/{one.meeting_id}",
+            title=": ".join(filter(None, (cancelled, one.when, one.name))),
+            url=one.url or one.agenda_url or page,
+            page=page,
             published=one.first_seen_at,
             updated=changes.get((one.meeting_id, ""), one.first_seen_at),
             summary=" · ".join(filter(None, (one.place, one.status_reason))),
             authors=[archive.agency_name(one.agency)],
         )
-        for one in meetings
-    ]
+        entries.append(entry)
+    return entries
 
 
 def _appearances(archive: Archive, view: MatterView, base: str) -> list[Entry]:
@@ -81,11 +75,11 @@ def _appearances(archive: Archive, view: MatterView, base: str) -> list[Entry]:
     entries = []
     for one in reversed(view.appearances):
         meeting, item = one.meeting, one.item
-        changed = [meeting.first_seen_at]
+        changed_at = meeting.first_seen_at
         for item_id in ("", item.item_id):
             at = changes.get((meeting.meeting_id, item_id))
             if at is not None:
-                changed.append(at)
+                changed_at = max(changed_at, at)
         facts = (item.title, item.action, item.result, item.tally, item.decision)
         page = _page(base, f"/meetings/{meeting.meeting_id}")
         entry = Entry(
@@ -94,7 +88,7 @@ def _appearances(archive: Archive, view: MatterView, base: str) -> list[Entry]:
             url=meeting.url or page,
             page=page,
             published=meeting.first_seen_at,
-            updated=max(changed),
+            updated=changed_at,
             summary=" · ".join(filter(None, facts)),
             authors=[archive.agency_name(meeting.agency)],
         )
@@ -107,15 +101,15 @@ def _votes(archive: Archive, view: PersonView, base: str) -> list[Entry]:
     changes = last_changes(archive.lake, [vote.meeting_id for vote in view.votes])
     entries = []
     for vote in view.votes:
-        page = _page(base, f"/meetings/{vote.meeting_id}")
+        page = url = _page(base, f"/meetings/{vote.meeting_id}")
+        if vote.article_id:
+            url = _page(base, f"/articles/{vote.article_id}")
         day = datetime.combine(vote.day or date(1970, 1, 1), time(), UTC)
         facts = (vote.body, vote.action, vote.result, vote.matter_file)
         entry = Entry(
             key=f"votes/{view.person}/{vote.item_id}",
             title=f"{vote.value}: {vote.title}",
-            url=_page(base, f"/articles/{vote.article_id}")
-            if vote.article_id
-            else page,
+            url=url,
             page=page,
             published=day,
             updated=changes.get((vote.meeting_id, vote.item_id), day),
@@ -140,14 +134,14 @@ def calendar(archive: Archive, parameters: MeetingParameters) -> bytes:
 
 def _calendar_of_meeting(archive: Archive, meeting_id: str) -> bytes:
     """Return a meeting with its agenda as iCalendar."""
-    return _calendar_of(
-        archive, archive.lake.read(StoredMeeting, meeting_id=[meeting_id])
-    )
+    meetings = archive.lake.read(StoredMeeting, meeting_id=[meeting_id])
+    return _calendar_of(archive, meetings)
 
 
 def _calendar_of(archive: Archive, meetings: Sequence[StoredMeeting]) -> bytes:
-    agendas = agendas_of(archive.lake, [row.meeting_id for row in meetings])
-    changes = last_changes(archive.lake, [row.meeting_id for row in meetings])
+    ids = [row.meeting_id for row in meetings]
+    agendas = agendas_of(archive.lake, ids)
+    changes = last_changes(archive.lake, ids)
     return calendar_of(meetings, agendas, zones_of(archive.desks), changes)
 
 
@@ -191,8 +185,7 @@ class MeetingPages:
             return _feed(request, view.matter.title, path, form, entries)
         if form:
             return json_document(asdict(view))
-        feeds = {form: path + form for form in FEED_FORMS}
-        return self._render(request, "matter.html", view=view, feeds=feeds)
+        return self._render(request, "matter.html", view=view, feeds=_feeds_of(path))
 
     def person(self, request: Request) -> Response:
         """Return a member of a body with the votes."""
@@ -208,10 +201,14 @@ class MeetingPages:
             return _feed(request, view.name, path, form, entries)
         if form:
             return json_document(asdict(view))
-        feeds = {form: path + form for form in FEED_FORMS}
         return self._render(
-            request, "person.html", view=view, parameters=one, feeds=feeds
+            request, "person.html", view=view, parameters=one, feeds=_feeds_of(path)
         )
+
+
+def _feeds_of(path: str) -> dict[str, str]:
+    """Return the addresses of the feeds of a page by form."""
+    return {form: path + form for form in FEED_FORMS}
 
 
 def _base(request: Request) -> str:

@@ -265,16 +265,16 @@ def meeting_view(archive: Archive, one: OneMeeting) -> MeetingView | None:
     details = meeting_details(archive.lake, one.meeting_id, slice(max(begin, 0), end))
     if details is None:
         return None
-    lines = [_line(item) for item in details.items]
     topics = [item.topics for item in details.agenda if item.topics]
+    minutes = details.minutes
     return MeetingView(
         meeting=_item(details.meeting, zones_of(archive.desks)),
         comment=details.meeting.comment,
         links=[Link(**link) for link in json.loads(details.meeting.links_json)],
         participation=json.loads(details.meeting.participation_json),
         topics=dict(topics_of_meeting(topics)),
-        items=lines,
-        minutes_article_id=details.minutes.article_id if details.minutes else None,
+        items=list(map(_line, details.items)),
+        minutes_article_id=minutes.article_id if minutes else None,
         first_item=begin + 1,
         item_count=len(details.agenda),
         next=cursor_of(end) if end < len(details.agenda) else None,
@@ -288,27 +288,27 @@ def matter_view(archive: Archive, one: OneMatter) -> MatterView | None:
     )
     if not found:
         return None
-    matter = found[0]
-    items = {
-        row.item_id: row
-        for row in archive.lake.read(StoredItem, item_id=matter.item_ids)
-    }
-    details = item_details(
-        archive.lake,
-        [items[item_id] for item_id in matter.item_ids if item_id in items],
-    )
-    meetings = _meetings_by_id(archive, {one.item.meeting_id for one in details})
+    [matter] = found
+    appearances = _appearances_of(archive, matter)
+    coming = (one for one in appearances if one.meeting.status in _TO_COME)
+    return MatterView(matter=matter, appearances=appearances, next=next(coming, None))
+
+
+def _appearances_of(archive: Archive, matter: Matter) -> list[_Appearance]:
+    """Return the items of a matter with their meetings, in the order of the matter."""
+    rows = archive.lake.read(StoredItem, item_id=matter.item_ids)
+    rows.sort(key=lambda row: matter.item_ids.index(row.item_id))
+    details = item_details(archive.lake, rows)
+    meetings = _meetings_by_id(archive, {row.meeting_id for row in rows})
     appearances: list[_Appearance] = []
     for detail in details:
-        if meeting := meetings.get(detail.item.meeting_id):
-            step = step_of(detail.item, meeting.status, is_first=not appearances)
-            appearances.append(
-                _Appearance(meeting=meeting, item=_line(detail), step=step)
-            )
-    coming = [one for one in appearances if one.meeting.status in _TO_COME]
-    return MatterView(
-        matter=matter, appearances=appearances, next=coming[0] if coming else None
-    )
+        meeting = meetings.get(detail.item.meeting_id)
+        if meeting is None:
+            continue
+        step = step_of(detail.item, meeting.status, is_first=not appearances)
+        appearance = _Appearance(meeting=meeting, item=_line(detail), step=step)
+        appearances.append(appearance)
+    return appearances
 
 
 def person_view(archive: Archive, one: OnePerson) -> PersonView | None:
@@ -324,14 +324,12 @@ def person_view(archive: Archive, one: OnePerson) -> PersonView | None:
     votes = part_of(
         details.votes, limit, lambda vote: cursor_of(str(vote.day), vote.item_id)
     )
-    names = [
-        row.name for row in (details.member, *details.offices, *details.votes) if row
-    ]
+    named = (details.member, *details.offices, *details.votes)
     return PersonView(
         person=one.person,
         desk=one.desk,
         agency=one.agency,
-        name=names[0] if names else one.person,
+        name=next((row.name for row in named if row), one.person),
         member=details.member,
         offices=details.offices,
         votes=votes.items,
@@ -344,18 +342,15 @@ def _meetings_by_id(
 ) -> dict[str, MeetingItem]:
     """Return these meetings by id."""
     zones = zones_of(archive.desks)
-    return {
-        row.meeting_id: _item(row, zones)
-        for row in archive.lake.read(StoredMeeting, meeting_id=meeting_ids)
-    }
+    rows = archive.lake.read(StoredMeeting, meeting_id=meeting_ids)
+    return {row.meeting_id: _item(row, zones) for row in rows}
 
 
 def has_meetings(archive: Archive) -> bool:
     """Return whether a desk of councils is loaded, or meetings are stored."""
-    is_civic = any(desk.is_civic for desk in archive.desks)
-    return (
-        is_civic or not archive.lake.query("SELECT 1 FROM meetings LIMIT 1").is_empty()
-    )
+    if any(desk.is_civic for desk in archive.desks):
+        return True
+    return not archive.lake.query("SELECT 1 FROM meetings LIMIT 1").is_empty()
 
 
 # --- rows -----------------------------------------------------------------------------
@@ -392,6 +387,9 @@ def _item(row: StoredMeeting, zones: Mapping[tuple[str, str], str]) -> MeetingIt
 
 def _line(details: ItemDetails) -> AgendaLine:
     item = details.item
+    topics: tuple[str, ...] = ()
+    if item.filter_tier != "dropped":
+        topics = topics_of_item(item.title, details.summary)
     return AgendaLine(
         item_id=item.item_id,
         sequence=item.sequence,
@@ -409,9 +407,7 @@ def _line(details: ItemDetails) -> AgendaLine:
         mover=item.mover,
         seconder=item.seconder,
         decision=item.decision,
-        topics=()
-        if item.filter_tier == "dropped"
-        else topics_of_item(item.title, details.summary),
+        topics=topics,
         filter_tier=item.filter_tier,
         filter_reason=item.filter_reason,
         article_id=item.article_id,
@@ -421,26 +417,27 @@ def _line(details: ItemDetails) -> AgendaLine:
 
 
 def _documents(details: ItemDetails) -> list[ItemDocument]:
-    read = [
-        ItemDocument(
+    """Return the documents that were read, then the listed ones that were not."""
+    found: list[ItemDocument] = []
+    known = set[str]()
+    for one in details.documents:
+        known.add(one.document_id)
+        read = ItemDocument(
             name=one.name,
             url=one.url,
             outcome=one.outcome,
             reason=one.reason,
             pages=one.pages,
         )
-        for one in details.documents
-    ]
-    known = {one.document_id for one in details.documents}
+        found.append(read)
+    item = details.item
     listed = zip(
-        details.item.document_ids,
-        details.item.attachment_names,
-        details.item.attachment_urls,
-        strict=True,
+        item.document_ids, item.attachment_names, item.attachment_urls, strict=True
     )
-    waiting = [
-        ItemDocument(name=name, url=url, outcome="waiting", reason=None, pages=None)
-        for key, name, url in listed
-        if key not in known
-    ]
-    return read + waiting
+    for key, name, url in listed:
+        if key not in known:
+            waiting = ItemDocument(
+                name=name, url=url, outcome="waiting", reason=None, pages=None
+            )
+            found.append(waiting)
+    return found

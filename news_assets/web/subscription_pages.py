@@ -8,7 +8,6 @@ import secrets
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -42,8 +41,13 @@ from news_assets.web.archive import Archive
 from news_assets.web.facets import value_label
 from news_assets.web.meeting_views import has_meetings
 from news_assets.web.operations.article_actions import Render
-from news_assets.web.operations.query_actions import FILTERS, told_last_week
-from news_assets.web.operations.sessions import posted, private_page, read_form
+from news_assets.web.operations.query_actions import FILTERS, filters_in, told_last_week
+from news_assets.web.operations.sessions import (
+    filled_fields,
+    posted,
+    private_page,
+    read_form,
+)
 from news_assets.web.parameters import SEVERAL, SearchAddress
 from news_assets.web.phrases import language_of, mistake_text, translation
 from news_assets.web.request_limits import client_of
@@ -73,14 +77,6 @@ class _RequestsOfClients:
                 self._begun.clear()
             self._begun[client] = [*recent, now_s]
             return False
-
-
-@dataclass(frozen=True, slots=True)
-class _Wanted:
-    """What a reader filled in; `query` lacks name and channels."""
-
-    email: str
-    query: SavedQuery
 
 
 class SubscriptionPages:
@@ -133,7 +129,7 @@ class SubscriptionPages:
             "subscribe.html",
             400 if error else 200,
             given=given,
-            filters={name: given[name] for name in sorted(FILTERS & given.keys())},
+            filters=filters_in(given),
             whens=_WHENS,
             changes=self._changes(),
             preview=preview,
@@ -156,34 +152,31 @@ class SubscriptionPages:
                 429, "too many requests for subscriptions; try tomorrow"
             )
         form, language = read_form(body), language_of(request)
-        given: dict[str, Any] = {
-            name: value.strip() for name, value in form.items() if value.strip()
-        }
-        given["changes"] = form.getlist("changes")
+        given = {**filled_fields(form), "changes": form.getlist("changes")}
         try:
-            wanted = self._wanted(given, language)
+            row = self._row_of(given, language)
         except SubscriptionError as error:
             return self._form(request, given, str(error))
         except QueryError as mistake:
             explained = mistake_text(mistake, translation(language))
             return self._form(request, given, explained)
-        row = Subscription(
-            subscription_id=secrets.token_urlsafe(16),
-            email=wanted.email,
-            query_json=query_json_of(wanted.query),
-            language=language,
-            requested_at=datetime.now(UTC),
-        )
         lake = self._archive.lake
         lake.transact(lambda rows: request_subscription(rows, row, row.requested_at))
         return self._said(request, "Look into your mailbox", _SENT)
 
-    def _wanted(self, given: Mapping[str, Any], language: str) -> _Wanted:
-        """Raises SubscriptionError, QueryError."""
+    def _row_of(self, given: Mapping[str, Any], language: str) -> Subscription:
+        """Return the requested subscription. Raises SubscriptionError, QueryError."""
         email = checked_address(given.get("email", ""))
         if given.get("when", "at_once") not in _WHENS:
             raise SubscriptionError(f"when: one of {', '.join(_WHENS)}")
-        return _Wanted(email, _query_of(given, self._title(given, language)))
+        query = _query_of(given, self._title(given, language))
+        return Subscription(
+            subscription_id=secrets.token_urlsafe(16),
+            email=email,
+            query_json=query_json_of(query),
+            language=language,
+            requested_at=datetime.now(UTC),
+        )
 
     def _title(self, given: Mapping[str, Any], language: str) -> str:
         """Return the words and the filters as readers know them."""
@@ -199,9 +192,8 @@ class SubscriptionPages:
 
     def confirming(self, request: Request) -> Response:
         """Return the page with the button: programs that check mails open its link."""
-        return self._question_page(
-            request, self._links.confirmed, "Confirm the subscription"
-        )
+        read = self._links.confirmed
+        return self._question_page(request, read, "Confirm the subscription")
 
     def confirm(self, request: Request, body: bytes) -> Response:
         """Confirm the subscription of the link."""

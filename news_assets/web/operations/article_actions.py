@@ -28,6 +28,7 @@ from news_assets.records.derived import (
 )
 from news_assets.records.reading import WITHDRAWN
 from news_assets.store.queries.listed_failures import retried_failures
+from news_assets.taxonomy.taxonomy_files import Taxonomy
 from news_assets.web.archive import Archive
 from news_assets.web.operations.sessions import (
     COOKIE,
@@ -116,30 +117,37 @@ class Actions:
         failures = self._lake.read(Failure, article_id=[article_id])
         if article is None and not failures:
             raise HTTPException(404, f"no article {article_id}")
-        entries = self._lake.read(FeedEntry, article_id=[article_id])
-        url = article.url if article else entries[0].url if entries else None
-        if article and article.meeting_id:  # it is composed of its documents
-            url = None
+        url = self._fetched_url(article_id, article)
+        pages = self._lake.frame(
+            StoredPage, None, ("article_id",), article_id=[article_id]
+        )
+        actions = self._lake.read(OperatorAction, article_id=[article_id])
+        actions.sort(key=lambda one: one.acted_at)
         return self._render(
             request,
             "operate.html",
             article_id=article_id,
             article=article,
             previews=[_preview(failure, url) for failure in failures],
-            has_page=not self._lake.frame(
-                StoredPage, None, ("article_id",), article_id=[article_id]
-            ).is_empty(),
+            has_page=not pages.is_empty(),
             retried=retried_failures(
                 self._lake, article_id=article_id, limit=_LISTED_RETRIES
             ),
             looks=looks_of(self._access, datetime.now(UTC)),
             operator=self._sessions.operator(request),
             theme=_theme_form(self._archive, article_id),
-            actions=sorted(
-                self._lake.read(OperatorAction, article_id=[article_id]),
-                key=lambda one: one.acted_at,
-            ),
+            actions=actions,
         )
+
+    def _fetched_url(self, article_id: str, article: RawArticle | None) -> str | None:
+        """Return the address that a retry fetches; None for an item of an agenda, which
+        is composed of its documents.
+        """
+        if article is not None:
+            return None if article.meeting_id else article.url
+        for entry in self._lake.read(FeedEntry, article_id=[article_id]):
+            return entry.url
+        return None
 
     def _article(self, article_id: str) -> RawArticle | None:
         return next(iter(self._lake.read(RawArticle, article_id=[article_id])), None)
@@ -148,24 +156,17 @@ class Actions:
         """Make the failures of an article due now, with all attempts left; the daemon
         then runs their stages.
         """
-        who, article_id, now = (
-            self._sessions.check(request),
-            request.path_params["article_id"],
-            datetime.now(UTC),
-        )
+        who = self._sessions.check(request)
+        article_id = request.path_params["article_id"]
+        now = datetime.now(UTC)
 
         def work(rows: Rows) -> bool:
             found = make_due(rows, now, article_id=[article_id])
-            if found:
-                note(
-                    rows,
-                    who,
-                    "retry",
-                    ", ".join(sorted(one.stage for one in found)),
-                    now,
-                    found[0],
-                )
-            return bool(found)
+            if not found:
+                return False
+            names = ", ".join(sorted(one.stage for one in found))
+            note(rows, who, "retry", names, now, found[0])
+            return True
 
         if not self._lake.transact(work):
             raise HTTPException(404, f"no failure of {article_id}")
@@ -176,33 +177,23 @@ class Actions:
         """Remove the text of an article from lake and index; without a confirmation,
         return the page that asks for it.
         """
-        who, article_id, now = (
-            self._sessions.check(request),
-            request.path_params["article_id"],
-            datetime.now(UTC),
-        )
+        who = self._sessions.check(request)
+        article_id = request.path_params["article_id"]
+        now = datetime.now(UTC)
         form = read_form(body)
         reason = " ".join(form.get("reason", "").split())[:_MAX_REASON_CHARS]
         if not reason:
             raise HTTPException(400, "reason: say why the article is withdrawn")
         if not is_confirmed(request, form):
-            article = self._article(article_id)
-            if article is None or article.outcome == WITHDRAWN:
-                raise HTTPException(404, _NOTHING_TO_WITHDRAW.format(id=article_id))
-            return self._render(
-                request, "confirm_withdrawal.html", article=article, reason=reason
-            )
+            return self._confirm_withdrawal(request, article_id, reason)
 
         def work(rows: Rows) -> bool:
-            found = [
-                row
-                for row in rows.read(RawArticle, article_id=[article_id])
-                if row.outcome != WITHDRAWN
-            ]
-            if found:
-                withdraw(rows, found, reason, now)
-                note(rows, who, "withdraw", reason, now, found[0])
-            return bool(found)
+            for row in rows.read(RawArticle, article_id=[article_id]):
+                if row.outcome != WITHDRAWN:
+                    withdraw(rows, [row], reason, now)
+                    note(rows, who, "withdraw", reason, now, row)
+                    return True
+            return False
 
         if not self._lake.transact(work):
             raise HTTPException(404, _NOTHING_TO_WITHDRAW.format(id=article_id))
@@ -210,15 +201,23 @@ class Actions:
         self._delete_document(article_id)
         return _back(article_id)
 
+    def _confirm_withdrawal(
+        self, request: Request, article_id: str, reason: str
+    ) -> Response:
+        article = self._article(article_id)
+        if article is None or article.outcome == WITHDRAWN:
+            raise HTTPException(404, _NOTHING_TO_WITHDRAW.format(id=article_id))
+        return self._render(
+            request, "confirm_withdrawal.html", article=article, reason=reason
+        )
+
     def bring_back(self, request: Request, body: bytes) -> Response:
         """Store a withdrawn article as it was before; the daemon puts it into the index
         again.
         """
-        who, article_id, now = (
-            self._sessions.check(request),
-            request.path_params["article_id"],
-            datetime.now(UTC),
-        )
+        who = self._sessions.check(request)
+        article_id = request.path_params["article_id"]
+        now = datetime.now(UTC)
         article = self._article(article_id)
         if article is None or article.outcome != WITHDRAWN:
             raise HTTPException(404, f"no withdrawn article {article_id}")
@@ -250,23 +249,19 @@ class Actions:
 
 def _preview(failure: Failure, url: str | None) -> _Preview:
     names = [stage.name for stage in all_stages()]
-    stages = (
-        names[names.index(failure.stage) :]
-        if failure.stage in names
-        else (failure.stage,)
-    )
-    return _Preview(failure, url if failure.stage == STAGES[0].name else None, stages)
+    stages = [failure.stage]
+    if failure.stage in names:
+        stages = names[names.index(failure.stage) :]
+    is_fetched = failure.stage == STAGES[0].name
+    return _Preview(failure, url if is_fetched else None, stages)
 
 
 def _within(path: str) -> str:
     """Return a path of this server's pages; that of the failures for any other address."""
-    is_own = (
-        path.startswith("/")
-        and not path.startswith("//")
-        and "\\" not in path
-        and path.isprintable()
-    )
-    return path if is_own else "/operations/failures"
+    is_own = path.startswith("/") and not path.startswith("//")
+    if is_own and path.isprintable() and "\\" not in path:
+        return path
+    return "/operations/failures"
 
 
 def _back(article_id: str) -> Response:
@@ -308,13 +303,15 @@ def _theme_form(archive: Archive, article_id: str) -> _ThemeForm | None:
     for code in taxonomy.themes:
         labels = [taxonomy.themes[each].label(language) for each in taxonomy.path(code)]
         options.append(_Option(code, " › ".join(labels)))
-    label = labels_in_force(archive.lake.read(ThemeLabel, article_id=[article_id])).get(
-        article_id
-    )
+    stored = archive.lake.read(ThemeLabel, article_id=[article_id])
+    label = labels_in_force(stored).get(article_id)
     by = label.labelled_by if label else None
     return _ThemeForm(
         row.theme_code or "", row.theme_labels, row.theme_score, by, options
     )
+
+
+_NO_CODE: Final = "code: send the code of a theme, or an empty one where no theme fits"
 
 
 class LabelActions:
@@ -327,24 +324,13 @@ class LabelActions:
         """Store the theme that an operator accepts or chooses; an empty code is for no
         theme.
         """
-        who, article_id = (
-            self._sessions.check(request),
-            request.path_params["article_id"],
-        )
-        form, now = read_form(body), datetime.now(UTC)
+        who = self._sessions.check(request)
+        article_id = request.path_params["article_id"]
+        now = datetime.now(UTC)
+        form = read_form(body)
         if "code" not in form:
-            raise HTTPException(
-                400,
-                "code: send the code of a theme, or an empty one where no theme fits",
-            )
-        article = next(
-            iter(self._archive.lake.read(RawArticle, article_id=[article_id])), None
-        )
-        taxonomy = self._archive.taxonomy(article.desk) if article else None
-        if article is None or taxonomy is None:
-            raise HTTPException(
-                404, f"no article {article_id} of a desk with a desk file"
-            )
+            raise HTTPException(400, _NO_CODE)
+        article, taxonomy = self._labelled(article_id)
         code = form["code"] or None
 
         def work(rows: Rows) -> None:
@@ -359,4 +345,12 @@ class LabelActions:
         except NewsAssetsError as error:
             raise HTTPException(400, str(error)) from error
         _log.warning("%s labels %s: %s", who, article_id, code or "none")
-        return RedirectResponse(f"/operations/articles/{article_id}", 303)
+        return _back(article_id)
+
+    def _labelled(self, article_id: str) -> tuple[RawArticle, Taxonomy]:
+        """Return the article and the taxonomy of its desk. Raises HTTPException."""
+        for article in self._archive.lake.read(RawArticle, article_id=[article_id]):
+            taxonomy = self._archive.taxonomy(article.desk)
+            if taxonomy is not None:
+                return article, taxonomy
+        raise HTTPException(404, f"no article {article_id} of a desk with a desk file")

@@ -3,7 +3,7 @@ retries; the messages that were sent, wait, or were given up, and sending one ag
 """
 
 import logging
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -201,10 +201,12 @@ def _shown_time(request: Request) -> datetime | None:
 
 def _make_due(rows: Rows, found: Sequence[Failure], who: str, now: datetime) -> int:
     """Make those of these failures that still are there due; return their number."""
+    ids: dict[str, set[str]] = defaultdict(set)
+    for one in found:
+        ids[one.stage].add(one.article_id)
     due: list[Failure] = []
-    for stage in sorted({one.stage for one in found}):
-        ids = {one.article_id for one in found if one.stage == stage}
-        due += make_due(rows, now, stage=[stage], article_id=ids)
+    for stage in sorted(ids):
+        due += make_due(rows, now, stage=[stage], article_id=ids[stage])
     note_all(rows, who, "retry", [(one.stage, one) for one in due], now)
     return len(due)
 
@@ -225,7 +227,7 @@ class MessageActions:
         if self._sessions.operator(request) is None:
             return RedirectResponse(f"/operations/login?to={MESSAGES_PATH}", 303)
         named = request.query_params.get("state", "")
-        state = next((one for one in _STATES if one == named), None)
+        state = named if named in _STATES else None
         lake = self._archive.lake
         return self._render(
             request,
@@ -239,7 +241,8 @@ class MessageActions:
     def send_again(self, request: Request, body: bytes) -> Response:
         """Make the message due that the form names; the daemon sends it."""
         who = self._sessions.check(request)
-        message_id, now = read_form(body).get("message_id", ""), datetime.now(UTC)
+        message_id = read_form(body).get("message_id", "")
+        now = datetime.now(UTC)
 
         def work(rows: Rows) -> bool:
             found = replay(rows, message_id, now)

@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
 from starlette.requests import Request
@@ -84,12 +85,15 @@ def _coverage_of(desk: Desk, counts: "polars.DataFrame", today: date) -> _Covera
         found[row["agency"]][row["day"]] = cell
         if row["day"] == today + timedelta(days=1):  # it has begun further east
             newest = row["day"]
-    oldest = today - timedelta(days=_COVERAGE_DAYS - 1)
-    days = [newest - timedelta(days=n) for n in range((newest - oldest).days + 1)]
+    days = []
+    day = newest
+    while day > today - timedelta(days=_COVERAGE_DAYS):
+        days.append(day)
+        day -= timedelta(days=1)
     rows = []
     for agency in desk.agencies:
         if agency.is_active:
-            cells = [found[agency.key].get(day) for day in days]
+            cells = list(map(found[agency.key].get, days))
             rows.append((agency.key, agency.name, cells))
     return _Coverage(desk=desk.key, days=days, rows=rows)
 
@@ -100,9 +104,11 @@ def worst_first(table: _Coverage) -> _Coverage:
     """
 
     def badness(row: tuple[str, str, Sequence[_Cell | None]]) -> tuple[int, int]:
-        cells = [cell for cell in row[2] if cell]
-        failed = sum(cell.failed for cell in cells)
-        return -failed, -sum(cell.behind for cell in cells)
+        failed = behind = 0
+        for cell in filter(None, row[2]):
+            failed += cell.failed
+            behind += cell.behind
+        return -failed, -behind
 
     return replace(table, rows=sorted(table.rows, key=badness))
 
@@ -119,14 +125,12 @@ def coverage(
     first_day = today - timedelta(days=_COVERAGE_DAYS - 1)
     with archive.lake.latest() as lake:
         stored = day_counts(lake, desk.key, first_day)
-        backlog = pl.concat(
-            [find(lake, desk, now, first_day) for find in (pending_entries, stale_rows)]
-        )
+        pending = pending_entries(lake, desk, now, first_day)
+        backlog = pl.concat([pending, stale_rows(lake, desk, now, first_day)])
     if stage:
         backlog = backlog.filter(pl.col("stage") == stage)
-    waiting = backlog.group_by("agency", "day").agg(
-        pl.col("article_id").n_unique().alias("behind")
-    )
+    behind = pl.col("article_id").n_unique().alias("behind")
+    waiting = backlog.group_by("agency", "day").agg(behind)
     counts = stored.join(waiting, on=["agency", "day"], how="full", coalesce=True)
     return _coverage_of(desk, counts, today)
 
@@ -169,20 +173,22 @@ def agencies(archive: Archive, parameters: AgencyParameters) -> Part[AgencyItem]
     for desk in archive.desks:
         if parameters.desk not in (None, desk.key):
             continue
-        items += [
-            _agency_item(desk, agency)
-            for agency in desk.agencies
-            if parameters.agency in (None, agency.key)
-        ]
+        for agency in desk.agencies:
+            if parameters.agency in (None, agency.key):
+                items.append(_agency_item(desk, agency))
     if parameters.name:
         items = _named(items, parameters.name)
     return slice_of(items, parameters)
 
 
 def _named(items: Sequence[AgencyItem], name: str) -> list[AgencyItem]:
-    fits = [(fitness(name, (one.name, one.agency)), one) for one in items]
-    fits.sort(key=lambda pair: (-pair[0], pair[1].name, pair[1].desk))
-    return [one for fit, one in fits if fit]
+    found = []
+    for one in items:
+        fit = fitness(name, (one.name, one.agency))
+        if fit:
+            found.append((-fit, one.name, one.desk, one))
+    found.sort(key=itemgetter(0, 1, 2))
+    return [one for *_, one in found]
 
 
 def _agency_item(desk: Desk, agency: Agency) -> AgencyItem:
@@ -212,11 +218,10 @@ def _source_items(archive: Archive, parameters: OfDesk) -> list[SourceItem]:
             if parameters.desk not in (None, desk.key):
                 continue
             silences = archive.silences(lake, desk, now)
-            rows = source_rows(lake, desk, silences, now)
-            items += [SourceItem(**row) for row in rows]
-    if parameters.agency is None:
-        return items
-    return [one for one in items if one.agency == parameters.agency]
+            for row in source_rows(lake, desk, silences, now):
+                if parameters.agency in (None, row["agency"]):
+                    items.append(SourceItem(**row))
+    return items
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -257,13 +262,11 @@ def failures(archive: Archive, parameters: FailureParameters) -> Part[ListedFail
     found = newest_failures(
         archive.lake, **parameters.filters, after=after, limit=limit + 1
     )
-    return part_of(
-        found,
-        limit,
-        lambda row: cursor_of(
-            row.last_failed_at.isoformat(), row.stage, row.article_id
-        ),
-    )
+    return part_of(found, limit, _cursor_of_failure)
+
+
+def _cursor_of_failure(row: ListedFailure) -> str:
+    return cursor_of(row.last_failed_at.isoformat(), row.stage, row.article_id)
 
 
 def changes(archive: Archive, parameters: ChangeParameters) -> Part[Change]:
@@ -352,20 +355,19 @@ def metrics(archive: Archive, request: Request) -> Response:
     """Return the counts of the lake's rows at one commit. Raises LakeError."""
     with archive.lake.latest() as lake:
         commit = lake.snapshot()
-        found = [
-            lake.query(f"SELECT {select}{' GROUP BY ALL ORDER BY ALL' if by else ''}")
-            for *_, by, select in _METRICS
+        lines = [
+            "# HELP news_commit number of the last commit",
+            "# TYPE news_commit gauge",
+            f"news_commit {commit}",
         ]
-    lines = [
-        "# HELP news_commit number of the last commit\n# TYPE news_commit gauge\nnews_commit"
-        f" {commit}"
-    ]
-    for (name, meaning, labels, _), rows in zip(_METRICS, found, strict=True):
-        lines += [
-            f"# HELP news_{name} {meaning}",
-            f"# TYPE news_{name} gauge",
-            *_samples(name, labels, rows.rows()),
-        ]
+        for name, meaning, labels, select in _METRICS:
+            by = " GROUP BY ALL ORDER BY ALL" if labels else ""
+            rows = lake.query(f"SELECT {select}{by}").rows()
+            lines += [
+                f"# HELP news_{name} {meaning}",
+                f"# TYPE news_{name} gauge",
+                *_samples(name, labels, rows),
+            ]
     return Response(
         "\n".join(lines) + "\n", media_type="text/plain; version=0.0.4; charset=utf-8"
     )
@@ -375,12 +377,10 @@ def _samples(
     name: str, labels: Iterable[str], rows: Iterable[tuple[object, ...]]
 ) -> Iterator[str]:
     for *values, number in rows:
-        pairs = (
-            f'{label}="{str(value).translate(_ESCAPED)}"'
-            for label, value in zip(labels, values, strict=True)
-        )
-        yield (
-            f"news_{name}{{{','.join(pairs)}}} {number}"
-            if values
-            else f"news_{name} {number}"
-        )
+        if not values:
+            yield f"news_{name} {number}"
+            continue
+        pairs = []
+        for label, value in zip(labels, values, strict=True):
+            pairs.append(f'{label}="{str(value).translate(_ESCAPED)}"')
+        yield f"news_{name}{{{','.join(pairs)}}} {number}"

@@ -58,14 +58,14 @@ def request_polls(
         wanted = PollRequest.model_validate_json(body)
     except ValidationError as error:
         wrong = error.errors(include_url=False, include_context=False)[0]
-        raise ParameterError(
-            f"{'.'.join(map(str, wrong['loc'])) or 'body'}: {wrong['msg']}"
-        ) from None
+        place = ".".join(map(str, wrong["loc"])) or "body"
+        raise ParameterError(f"{place}: {wrong['msg']}") from None
     desk, agencies = _agencies(desks, wanted.agencies)
     keys = sorted(agency.key for agency in agencies)
     source_ids: list[str] = []
     for agency in agencies:
-        source_ids += [source.source_id for source in agency.sources]
+        for source in agency.sources:
+            source_ids.append(source.source_id)
     config = {"sources": source_ids, "ask_again": True, **_past(wanted.days)}
     run_id = _request_run(
         access.dagster_url,
@@ -84,7 +84,8 @@ def request_polls(
 
 def _agencies(desks: Sequence[Desk], names: Sequence[str]) -> tuple[Desk, list[Agency]]:
     """Return the desk and the agencies of these names. Raises ParameterError."""
-    found: dict[tuple[str, str], tuple[Desk, Agency]] = {}
+    found: dict[str, Desk] = {}
+    agencies: dict[str, Agency] = {}
     for name in names:
         matching = _named(desks, name)
         if not matching:
@@ -92,13 +93,15 @@ def _agencies(desks: Sequence[Desk], names: Sequence[str]) -> tuple[Desk, list[A
         if len(matching) > 1:
             where = "is in several desks; write desk/agency"
             raise ParameterError(f"agencies: `{name[:80]}` {where}")
-        found[matching[0][0].key, matching[0][1].key] = matching[0]
-    if len({desk for desk, _ in found}) > 1:
+        [(desk, agency)] = matching
+        found[desk.key] = desk
+        agencies[agency.key] = agency
+    if len(found) > 1:
         raise ParameterError(
             "agencies: these are of several desks; request a poll of each"
         )
-    agencies = list(found.values())
-    return agencies[0][0], [agency for _, agency in agencies]
+    [desk] = found.values()
+    return desk, list(agencies.values())
 
 
 def _named(desks: Sequence[Desk], name: str) -> list[tuple[Desk, Agency]]:

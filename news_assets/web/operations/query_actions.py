@@ -3,7 +3,7 @@ queries and delete them.
 """
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
@@ -26,10 +26,11 @@ from news_assets.ports.services import Rows
 from news_assets.records.alerts import StoredQuery
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import EnrichedArticle
+from news_assets.search import SearchHit
 from news_assets.text.query_parser import parse_operators
 from news_assets.web.archive import Archive
 from news_assets.web.operations.article_actions import Render
-from news_assets.web.operations.sessions import Sessions, note, read_form
+from news_assets.web.operations.sessions import Sessions, filled_fields, note, read_form
 from news_assets.web.parameters import SEVERAL, ParameterError, SearchAddress
 from news_assets.web.phrases import language_of, mistake_text, translation
 
@@ -80,33 +81,50 @@ def told_last_week(archive: Archive, query: SavedQuery, now: datetime) -> _Previ
     """
     first_day = now.date() - _WEEK
     address = _ListedQuery(query=query).address
-    if address.from_day is None or address.from_day < first_day:
-        address = address.model_copy(update={"from_day": first_day})
-    part = archive.search(address.model_copy(update={"limit": _COMPARED}))
-    ids, days = [hit.article_id for hit in part.items], {hit.day for hit in part.items}
-    with archive.lake.latest() as lake:
-        articles = lake.read(RawArticle, article_id=ids, day=days, outcome=["ok"])
-        rows = lake.read(EnrichedArticle, article_id=ids, day=days, outcome=["ok"])
-    enriched = {row.article_id: row for row in rows}
+    if address.from_day is not None:
+        first_day = max(first_day, address.from_day)
+    update = {"from_day": first_day, "limit": _COMPARED}
+    part = archive.search(address.model_copy(update=update))
     matcher = Matcher([query])
     count = 0
-    for article in articles:
-        name = archive.agency_name(article.agency)
-        found = Matchable(article, enriched.get(article.article_id), name)
-        is_copy = article.duplicate_of is not None
-        if not is_copy and any(matcher.matches(found, article.first_seen_at)):
+    for found in _articles_of(archive, part.items):
+        if any(matcher.matches(found, found.article.first_seen_at)):
             count += 1
     return _Preview(count, is_cut=part.found > len(part.items))
 
 
+def _articles_of(archive: Archive, hits: Sequence[SearchHit]) -> list[Matchable]:
+    """Return the articles of these hits that are no copies, as queries compare them."""
+    where: dict[str, Any] = {
+        "article_id": [hit.article_id for hit in hits],
+        "day": {hit.day for hit in hits},
+        "outcome": ["ok"],
+    }
+    with archive.lake.latest() as lake:
+        articles = lake.read(RawArticle, **where, duplicate_of=[None])
+        rows = lake.read(EnrichedArticle, **where)
+    enriched = {row.article_id: row for row in rows}
+    found = []
+    for article in articles:
+        name = archive.agency_name(article.agency)
+        row = enriched.get(article.article_id)
+        found.append(Matchable(article, row, name))
+    return found
+
+
 def listed_queries(archive: Archive) -> list[_ListedQuery]:
     """Return all saved queries. Raises LakeError."""
-    of_file = [_ListedQuery(query=query) for query in archive.rules.queries]
-    stored = [(row, query_of(row)) for row in archive.lake.read(StoredQuery)]
-    return of_file + [
-        _ListedQuery(query=query, row=row, problem=problem_of(query, archive.rules))
-        for row, query in stored
-    ]
+    found = [_ListedQuery(query=query) for query in archive.rules.queries]
+    for row in archive.lake.read(StoredQuery):
+        query = query_of(row)
+        problem = problem_of(query, archive.rules)
+        found.append(_ListedQuery(query=query, row=row, problem=problem))
+    return found
+
+
+def filters_in(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the filters among the fields of a form."""
+    return {name: given[name] for name in sorted(FILTERS & given.keys())}
 
 
 PATH: Final = "/operations/queries"
@@ -140,7 +158,7 @@ class QueryActions:
             status,
             operator=self._sessions.operator(request),
             given=given,
-            filters={name: given[name] for name in sorted(FILTERS & given.keys())},
+            filters=filters_in(given),
             channels=sorted(self._archive.rules.channels),
             error=error,
             preview=self._preview(given),
@@ -155,9 +173,8 @@ class QueryActions:
         if not kept:
             return None
         try:
-            query = SavedQuery.model_validate(
-                {**kept, "name": "preview", "to": ("preview",)}
-            )
+            fields = {**kept, "name": "preview", "to": ("preview",)}
+            query = SavedQuery.model_validate(fields)
             return told_last_week(self._archive, query, datetime.now(UTC))
         except (ValidationError, QueryError):
             return None
@@ -166,15 +183,10 @@ class QueryActions:
         """Store a query, which is followed from then on; on a mistake, return the form
         with what is wrong.
         """
-        who, form, now = (
-            self._sessions.check(request),
-            read_form(body),
-            datetime.now(UTC),
-        )
-        given: dict[str, Any] = {
-            name: value.strip() for name, value in form.items() if value.strip()
-        }
-        given["to"] = form.getlist("to")
+        who = self._sessions.check(request)
+        form = read_form(body)
+        given = {**filled_fields(form), "to": form.getlist("to")}
+        now = datetime.now(UTC)
         try:
             query = self._checked(given)
             self._archive.lake.transact(
@@ -205,11 +217,9 @@ class QueryActions:
 
     def delete(self, request: Request, body: bytes) -> Response:
         """Delete the stored query that the form names."""
-        who, name, now = (
-            self._sessions.check(request),
-            read_form(body).get("name", ""),
-            datetime.now(UTC),
-        )
+        who = self._sessions.check(request)
+        name = read_form(body).get("name", "")
+        now = datetime.now(UTC)
 
         def work(rows: Rows) -> int:
             found = rows.delete(StoredQuery, name=[name])

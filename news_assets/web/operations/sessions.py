@@ -239,6 +239,15 @@ def read_form(body: bytes) -> QueryParams:
         raise HTTPException(400, "the form cannot be read") from error
 
 
+def filled_fields(form: QueryParams) -> dict[str, str]:
+    """Return the fields of a form that are not empty."""
+    found = {}
+    for name, value in form.items():
+        if text := value.strip():
+            found[name] = text
+    return found
+
+
 def is_confirmed(request: Request, form: QueryParams) -> bool:
     """Return whether an action is to be done at once: it comes from the page that asks
     for a confirmation, or from a program with the token.
