@@ -77,8 +77,8 @@ class Index:
     ) -> None:
         self._index = index
         self._close = close
-        self._loaded = Lazy(open_embedder)
-        self._embedder = Lazy(self._matching_embedder)
+        self._embedder = Lazy(open_embedder)
+        self._matching_embedder = Lazy(self._checked_embedder)
 
     def search(
         self,
@@ -119,12 +119,15 @@ class Index:
             EmbedError: The model cannot be used.
         """
         is_by_meaning = mode != "keyword" and has_meaning(text)
-        if is_by_meaning:
-            self._embedder.open()
+        if not is_by_meaning:
+            vector = None
+        else:
+            self._matching_embedder.open()
+            vector = vector or self.vector_of(text)
         query = SearchQuery(
             text=text,
             mode=mode,
-            vector=(vector or self.vector_of(text)) if is_by_meaning else None,
+            vector=vector,
             sort=sort,
             limit=limit,
             offset=offset,
@@ -172,11 +175,6 @@ class Index:
             SearchQuery(text="", mode="vector", vector=vector, limit=limit)
         ).hits
 
-    def _can_read(self, languages: Mapping[str, int]) -> bool:
-        from news_assets.clients.embedding.exported_models import can_read
-
-        return can_read(self._embedder.open().model, languages)
-
     def vector_of(self, text: str) -> tuple[float, ...]:
         """Return the vector of the beginning of a query that is not blank, without its
         operators. It does not use the index.
@@ -186,13 +184,20 @@ class Index:
             QueryError: A mistake in the text.
         """
         meant = plain_words(text).strip()[:_MEANT_CHARS]
-        return self._loaded.open().embed_query(meant).vector
+        return self._embedder.open().embed_query(meant).vector
 
-    def _matching_embedder(self) -> Embedder:
+    def _can_read(self, languages: Mapping[str, int]) -> bool:
+        """Return whether the model reads most documents, counted by language."""
+        from news_assets.clients.embedding.exported_models import can_read
+
+        return can_read(self._matching_embedder.open().model, languages)
+
+    def _checked_embedder(self) -> Embedder:
         """Return the model for queries. Raises IndexingError if the vectors of the
         index are of another model.
         """
-        embedder, stored = self._loaded.open(), self._index.vector_model()
+        embedder = self._embedder.open()
+        stored = self._index.vector_model()
         if stored not in (None, embedder.model):
             raise IndexingError(
                 f"the model for queries is {embedder.model}, that of the index's vectors {stored}:"

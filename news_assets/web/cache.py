@@ -161,7 +161,7 @@ def _kept(commit: int, response: Response) -> _Kept:
     headers = {
         **response.headers,
         "etag": f'W/"{hashlib.sha256(body).hexdigest()[:32]}"',
-        # kept by clients, and asked about each time
+        # kept by clients, and validated with each request
         "cache-control": "private, no-cache",
         "vary": "Accept, Accept-Language, Authorization, Cookie",
     }

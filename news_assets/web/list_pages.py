@@ -103,7 +103,7 @@ _MAX_CONTENT_CHARS: Final = 10_000  # of each text in a feed
 
 
 def other_form(page: ListPage, archive: Archive, request: Request) -> Response:
-    """Return a list in the form that the request asks for, which is not HTML. Raises
+    """Return a list in the requested form, which is not HTML. Raises
     NewsAssetsError.
     """
     form = form_of(request)

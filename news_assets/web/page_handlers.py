@@ -456,8 +456,8 @@ class Pages:
         return Response(page, status, {"Content-Language": language}, "text/html")
 
     def error(self, request: Request, error: Exception) -> Response:
-        """Return an error as a page, or as problem+json where another form was asked
-        for.
+        """Return an error as a page, or as problem+json where another form is
+        requested.
         """
         status, reason = _explain(error)
         if status == 500 or isinstance(error, LakeError | IndexingError):

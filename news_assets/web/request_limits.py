@@ -325,14 +325,14 @@ class RequestLimits:
     """Refuses addresses that are too long, too many requests at a time, and those of a
     client beyond `per_minute`.
 
-    A client may ask as if it had been idle for ten seconds, then at the even rate
+    A client may send as if it had been idle for ten seconds, then at the even rate
     (generic cell rate algorithm).
     """
 
     def __init__(self, app: ASGIApp, per_minute: int) -> None:
         self._app = app
         self._interval = 60 / per_minute if per_minute else 0.0
-        # by client, the time when it would have asked at the even rate
+        # by client, the time of its last request if it had kept the even rate
         self._next: dict[str, float] = {}
         self._active = 0
 

@@ -175,7 +175,7 @@ class Actions:
 
     def withdraw(self, request: Request, body: bytes) -> Response:
         """Remove the text of an article from lake and index; without a confirmation,
-        return the page that asks for it.
+        return the page with it.
         """
         who = self._sessions.check(request)
         article_id = request.path_params["article_id"]

@@ -134,7 +134,7 @@ class FailureActions:
 
     def retry(self, request: Request, body: bytes) -> Response:
         """Make all failures that are filtered due now; without a confirmation, return
-        the page that asks for it.
+        the page with it.
         """
         who, now = self._sessions.check(request), datetime.now(UTC)
         form = read_form(body)

@@ -110,7 +110,7 @@ class Sessions:
 
     def closed(self, handler: _Handler) -> _Handler:
         """Return a handler that answers as this one whom `may_look` lets in; others get
-        the page to log in, or 401 where another form than HTML was asked for.
+        the page to log in, or 401 where another form than HTML is requested.
         """
 
         def answer(request: Request) -> Response:
@@ -249,8 +249,8 @@ def filled_fields(form: QueryParams) -> dict[str, str]:
 
 
 def is_confirmed(request: Request, form: QueryParams) -> bool:
-    """Return whether an action is to be done at once: it comes from the page that asks
-    for a confirmation, or from a program with the token.
+    """Return whether an action is to be done at once: it comes from the page with
+    the confirmation, or from a program with the token.
     """
     return form.get("confirmed") == "yes" or "authorization" in request.headers
 
