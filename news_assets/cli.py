@@ -65,7 +65,7 @@ _COMMANDS = {
         "Embed texts. In: {id, text}. Out: {id, model, dim, vector, token_count, is_cut}.",
     ),
     "parse-meetings": (
-        "parse_meetings:parse_meetings",
+        "texts:parse_meetings",
         "Read answers of civic vendors. In: {id, kind, url, path, timezone, now}. Out: {id,"
         " meetings, problems}.",
     ),

@@ -12,6 +12,8 @@ from news_assets.clients.web.robots import MAX_ROBOTS_BYTES
 from news_assets.commands.import_sources import MAX_LIST_BYTES
 from news_assets.commands.jsonlines import MAX_FILE_BYTES as MAX_ITEM_BYTES
 from news_assets.commands.jsonlines import MAX_LINE_CHARS
+from news_assets.desks.yaml_nodes import MAX_DEPTH as MAX_YAML_DEPTH
+from news_assets.desks.yaml_nodes import MAX_FILE_BYTES, MAX_TEXT_CHARS, MAX_VALUES
 from news_assets.errors import MAX_MISTAKES
 from news_assets.pipeline.page.extract import MAX_ELEMENTS as MAX_PAGE_ELEMENTS
 from news_assets.pipeline.page.extract import MAX_HTML_CHARS
@@ -19,8 +21,6 @@ from news_assets.pipeline.poll.listings import MAX_PAGES
 from news_assets.records.reading import MAX_PAGES as MAX_DOCUMENT_PAGES
 from news_assets.sources.xml_documents import MAX_ATTRIBUTES, MAX_DEPTH, MAX_ELEMENTS
 from news_assets.text import limits
-from news_assets.text.bounded_yaml import MAX_DEPTH as MAX_YAML_DEPTH
-from news_assets.text.bounded_yaml import MAX_FILE_BYTES, MAX_TEXT_CHARS, MAX_VALUES
 
 _COUNTED = ("authors", "categories", "entries")
 

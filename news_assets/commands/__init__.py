@@ -1,11 +1,12 @@
 """The commands of `news-assets`, by what they work on. Each reads, calls the pipeline,
 and prints. No policy.
 
-    standard input    texts: parse-feed, extract, canonical-url, dedupe, classify, embed
+    standard input    texts: parse-feed, parse-meetings, extract, canonical-url, dedupe,
+                      classify, embed
     sites and lists   try_source, try_page, import_sources
     lake              lake_status, agency_health, export, failure_commands, upkeep,
                       replay
-    meetings          agency_runs, meeting_commands, parse_meetings
+    meetings          agency_runs, meeting_commands
     search index      search_articles, search_upkeep
     enrichment        model_costs, theme_labels
     sample desk       demo

@@ -32,18 +32,18 @@ from news_assets.desks.source_options import (
 )
 from news_assets.desks.yaml_nodes import (
     Location,
+    YamlLimitError,
     compose,
     construct,
     line_of,
     quoted,
+    read_bytes,
     repeated_keys,
 )
 from news_assets.errors import MAX_MISTAKES, DeskFileError
 from news_assets.records.desks import USUAL_CAPS, Agency, Caps, Desk, Source
 from news_assets.sources.civic import CIVIC_LIMITS
 from news_assets.taxonomy.taxonomy_files import BUILT_IN, CIVIC_TOPICS
-from news_assets.text import bounded_yaml
-from news_assets.text.bounded_yaml import YamlLimitError
 
 _Mistake = tuple[Location, str]  # where it is in the file, and what is wrong
 
@@ -169,7 +169,7 @@ def _with_lines(found: Iterable[_Mistake], root: Any, path: Path) -> list[str]:
 def read_text(path: Path) -> str:
     """Return a desk file's text. Raises DeskFileError."""
     try:
-        return bounded_yaml.read_bytes(path).decode("utf-8")  # keeps line ends
+        return read_bytes(path).decode("utf-8")  # keeps line ends
     except YamlLimitError as error:
         raise DeskFileError([f"{path}:1: {error.problem}"]) from error
     except UnicodeDecodeError as error:

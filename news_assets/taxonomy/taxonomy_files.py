@@ -18,10 +18,9 @@ from types import MappingProxyType
 import yaml
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
+from news_assets.desks.yaml_nodes import YamlLimitError, bounded_nodes, read_bytes
 from news_assets.errors import TaxonomyError, listed
 from news_assets.records.desks import Desk
-from news_assets.text import bounded_yaml
-from news_assets.text.bounded_yaml import YamlLimitError
 
 BUILT_IN = Path(__file__).with_name("themes.yaml")
 CIVIC_TOPICS = Path(__file__).with_name("civic_topics.yaml")
@@ -151,8 +150,8 @@ def _version(themes: Iterable[Theme]) -> str:
 
 def _parse_yaml(path: Path) -> Node | None:
     try:
-        text = bounded_yaml.read_bytes(path).decode("utf-8-sig")
-        return bounded_yaml.compose(text, _YamlLoader)
+        text = read_bytes(path).decode("utf-8-sig")
+        return bounded_nodes(text, _YamlLoader)
     except OSError as error:
         raise TaxonomyError(
             f"{path}: cannot be read ({error.strerror}); name a YAML file"

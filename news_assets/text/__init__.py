@@ -2,7 +2,7 @@
 
 bytes            -> charset.decode -> html.plain_text / html.sanitize
 -> prose, words -> fingerprint, language
-outside values   -> limits (lengths, characters, JSON), bounded_yaml
+outside values   -> limits (lengths, characters, JSON)
 values to people -> defuse, tabular
 written dates    -> dates.parse_date -> aware UTC datetimes
 addresses        -> urls.canonical_url (`url_tables`) -> one spelling and hash per

@@ -15,9 +15,9 @@ from news_assets.taxonomy.taxonomy_files import (
     taxonomy_file,
 )
 from news_assets.text.words import stopwords, words
+from news_assets_tests.desks.test_yaml_nodes import BOMBS
 from news_assets_tests.support.council_room import desk_of
 from news_assets_tests.support.model_enrichment import desk
-from news_assets_tests.text.test_bounded_yaml import BOMBS
 
 SAMPLE = """
 themes:

@@ -272,8 +272,6 @@ RAISES: Final[Mapping[str, tuple[type[Exception], ...]]] = {
     "query_parser.plain_words": (QueryError,),
 }
 NOT_TRIED: Final[Mapping[str, str]] = {
-    "bounded_yaml.compose": "a bad file is one error; test_bounded_yaml.py",
-    "bounded_yaml.read_bytes": "reads a file of the operator",
     "defuse.escape_unencodable": "is called by codecs, with an error; test_defuse.py",
     "limits.most": "takes the name of a limit",
     "limits.line": "takes the name of a limit; tried through `lines`",

@@ -3,14 +3,14 @@ from pathlib import Path
 import pytest
 import yaml
 
-from news_assets.text import bounded_yaml
-from news_assets.text.bounded_yaml import (
+from news_assets.desks.yaml_nodes import (
     MAX_DEPTH,
     MAX_FILE_BYTES,
     MAX_TEXT_CHARS,
     MAX_VALUES,
     YamlLimitError,
     compose,
+    read_bytes,
 )
 
 LOADERS = [yaml.SafeLoader, getattr(yaml, "CSafeLoader", yaml.SafeLoader)]
@@ -71,7 +71,7 @@ def test_large_and_endless_files_are_not_read(tmp_path: Path) -> None:
     large.write_bytes(b"#" * (MAX_FILE_BYTES + 1))
     for path in (large, Path("/dev/zero")):
         with pytest.raises(YamlLimitError, match="larger than 5 MB"):
-            bounded_yaml.read_bytes(path)
+            read_bytes(path)
 
 
 def test_other_documents_are_read_as_by_pyyaml() -> None:
