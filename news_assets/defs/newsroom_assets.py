@@ -6,8 +6,9 @@ The sensor of the batches requests a look at those that are not over yet, that o
 stories a run where articles have no story or an outdated one.
 """
 
+import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,6 +31,8 @@ from news_assets.defs.partitions import (
     newsroom_days,
     utc_now,
 )
+from news_assets.defs.resources import kept_stories, mark_of_open_lake
+from news_assets.defs.sensor_cursor import TICK_S, Cursor, times_of_tick
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.stage_state.declaration import Findings
 from news_assets.ports.search_index import SearchIndex
@@ -202,8 +205,9 @@ def build_open_batches(jobs: Jobs) -> dg.SensorDefinition:
     return sensor
 
 
-# of the sensor: a run loads all articles of the week, which is not done for each new one
-_EVERY_S = 30
+# Between two runs, in durations of the former one: together they take a fifth of a core.
+# A process that runs for the first time loads all articles of the week.
+_PAUSES, _LONGEST_PAUSE_S = 4, 30.0
 _STORIES_KEY = dg.AssetKey(["newsroom", "stories"])
 
 
@@ -248,7 +252,12 @@ def build_stories(desks: Sequence[Desk]) -> dg.AssetsDefinition:
         days = [date.fromisoformat(key) for key in context.partition_keys]
         try:
             counts = update_stories(
-                lake, days, utc_now, sandbox, rebuild=config.rebuild
+                lake,
+                days,
+                utc_now,
+                sandbox,
+                rebuild=config.rebuild,
+                kept=kept_stories(),
             )
         except NewsAssetsError as error:
             raise dg.Failure(str(error)) from error
@@ -266,44 +275,84 @@ def build_stories(desks: Sequence[Desk]) -> dg.AssetsDefinition:
 
 
 def build_stories_sensor(
-    desks: Sequence[Desk], jobs: Jobs, open_lake: OpenLake
+    desks: Sequence[Desk],
+    jobs: Jobs,
+    open_lake: OpenLake,
+    tick_s: float = TICK_S,
+    pauses: float = _PAUSES,
 ) -> dg.SensorDefinition:
-    """Return the sensor, which evaluates a changed lake, and requests one run at a time."""
+    """Return the sensor, which evaluates a changed lake during `tick_s`, and requests
+    one run at a time, `pauses` durations of a run after it.
+    """
 
     @dg.sensor(
         name="stories",
         job=job_named(jobs, STORIES),
-        minimum_interval_seconds=_EVERY_S,
+        minimum_interval_seconds=1,
         default_status=dg.DefaultSensorStatus.RUNNING,
         description="Requests the days of articles that have no story, or changed since.",
     )
     def sensor(context: dg.SensorEvaluationContext) -> dg.SensorResult:
-        now = utc_now()
-        lake = open_lake()
-        snapshot = str(lake.snapshot())
-        if context.cursor == snapshot:
-            return dg.SensorResult(skip_reason="the lake has not changed")
-        if is_running(context.instance, STORIES):
-            return dg.SensorResult(skip_reason="a run is in progress")
-        days = _days_to_place(lake, desks, now)
-        if days:
-            return dg.SensorResult([_request(days, snapshot, now)])
-        return dg.SensorResult(skip_reason="every article has a story", cursor=snapshot)
+        cursor = Cursor.from_json(context.cursor)
+        reason = "nothing has changed"
+        for now in times_of_tick(cursor.tick_s(tick_s, utc_now().timestamp())):
+            now_s = now.timestamp()
+            if not cursor.is_look_due(mark_of_open_lake(), now_s):
+                continue
+            lake = open_lake()
+            # before the commit is read: another one in between is then seen next time
+            mark = lake.mark()
+            cursor = cursor.after(mark, lake.snapshot(), now_s)
+            if not cursor.is_evaluation_due(now_s):
+                continue
+            days: list[date] = []
+            is_free = _may_begin(context.instance, now_s, pauses)
+            started = time.perf_counter()
+            if is_free:
+                days = _days(lake, desks, now)
+            cursor = replace(
+                cursor,
+                evaluated=cursor.snapshot,
+                evaluated_at=now_s,
+                has_backlog=bool(days) or not is_free,
+                evaluation_s=time.perf_counter() - started,
+            )
+            if days:
+                request = _request(days, cursor.snapshot, now)
+                return dg.SensorResult([request], cursor=cursor.to_json())
+            reason = "every article has a story"
+            if not is_free:
+                reason = "the former run has not ended, or only just"
+        return dg.SensorResult(skip_reason=reason, cursor=cursor.to_json())
 
     return sensor
 
 
-def _days_to_place(lake: Lake, desks: Sequence[Desk], now: datetime) -> list[date]:
-    """Return the days of the last weeks with articles whose story is missing or outdated."""
+def _may_begin(instance: dg.DagsterInstance, now_s: float, pauses: float) -> bool:
+    """Return whether the newest run has ended, and some time ago if it took long."""
+    newest = instance.get_run_records(dg.RunsFilter(job_name=STORIES), limit=1)
+    if not newest:
+        return True
+    (record,) = newest
+    if not record.dagster_run.is_finished:
+        return False
+    if record.start_time is None or record.end_time is None:
+        return True
+    pause_s = pauses * (record.end_time - record.start_time)
+    return now_s >= record.end_time + min(pause_s, _LONGEST_PAUSE_S)
+
+
+def _days(lake: Lake, desks: Sequence[Desk], now: datetime) -> list[date]:
+    """Return the days of these desks that need a run."""
+    keys = [desk.key for desk in desks]
     first_day = min(desk.first_day for desk in desks)
     newest = max(newest_begun_day(desk, now) for desk in desks)
     last = max(last_day(desk, now) for desk in desks)
-    since = max(first_day, newest - WINDOW)
-    days = days_without_stories(lake, [desk.key for desk in desks], since, now)
+    days = days_without_stories(lake, keys, max(first_day, newest - WINDOW), now)
     return [day for day in days if first_day <= day <= last]
 
 
-def _request(days: Sequence[date], snapshot: str, now: datetime) -> dg.RunRequest:
+def _request(days: Sequence[date], snapshot: int, now: datetime) -> dg.RunRequest:
     """Return the request of a run over these days and those between them. One that
     failed is repeated after a minute.
     """

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from news_assets.clients.embedding.embedder import RecentEmbedder
     from news_assets.clients.factory import OpenIndex
     from news_assets.pipeline.enrich.model.enrichers import Enrichers
+    from news_assets.pipeline.stories.update import Kept
 
 _READING_MODULES = (
     "news_assets.pipeline.page.readers",
@@ -214,10 +215,17 @@ def warm_sandbox() -> None:
     )
 
 
+@lru_cache(maxsize=1)
+def kept_stories() -> "Kept":
+    """Return the stories that the runs of this process have loaded."""
+    return {}
+
+
 def release_models() -> None:
-    """Forget the models and end the sandbox of this process; the next run that needs
-    them opens them again.
+    """Forget the models and stories, and end the sandbox of this process; the next run
+    that needs them opens them again.
     """
+    kept_stories.cache_clear()
     _cached_enricher.cache_clear()
     _cached_embedder.cache_clear()
     _cached_sandbox(LIMIT_S, MEMORY_MB).close()

@@ -56,8 +56,11 @@ def run(
     )
 
 
-def tick(lake: Lake, instance: dg.DagsterInstance) -> list[dg.RunRequest]:
-    sensor = build_stories_sensor([DESK], build_shared_jobs([DESK]), lambda: lake)
+def tick(
+    lake: Lake, instance: dg.DagsterInstance, pauses: float = 0
+) -> list[dg.RunRequest]:
+    jobs = build_shared_jobs([DESK])
+    sensor = build_stories_sensor([DESK], jobs, lambda: lake, tick_s=0, pauses=pauses)
     result = sensor(dg.build_sensor_context(instance))
     assert isinstance(result, dg.SensorResult)
     return list(result.run_requests or ())
@@ -94,3 +97,13 @@ def test_an_article_of_an_earlier_day_that_is_edited_is_requested_again(
         assert tick(lake, instance) == []
     found = stories_of(lake)
     assert found["one"] == found["else"] != found["two"]
+
+
+def test_the_sensor_waits_after_a_run_in_proportion_to_it(lake: Lake) -> None:
+    with dg.DagsterInstance.ephemeral() as instance:
+        (request,) = tick(lake, instance)
+        run(lake, instance, request)
+        put(lake, "one", BUDGET, 1, day=YESTERDAY, desk=DESK.key, state="2")
+
+        assert tick(lake, instance, pauses=1e6) == []
+        assert len(tick(lake, instance)) == 1

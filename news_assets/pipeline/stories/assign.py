@@ -10,8 +10,9 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from news_assets.pipeline.stories.packing import Article, Columns
 from news_assets.pipeline.stories.score import probabilities
-from news_assets.pipeline.stories.window import Article, Window
+from news_assets.pipeline.stories.window import Window
 
 if TYPE_CHECKING:
     import numpy as np
@@ -67,6 +68,13 @@ class Stories:
         """Add an article that has a story."""
         self._put(self.window.add(article), story_id)
 
+    def extend(self, articles: Columns, story_ids: Sequence[str]) -> None:
+        """Add articles that have stories."""
+        first = len(self.window.ids)
+        self.window.extend(articles)
+        for position, story_id in enumerate(story_ids, first):
+            self._put(position, story_id)
+
     def place(self, article: Article, new_id: str) -> Placed:
         """Find the story of an article and add it; without one it begins `new_id`."""
         found = [
@@ -78,16 +86,19 @@ class Stories:
         story_id, score, nearest = found[0]
         merged = tuple(self._merge(story_id, [one for one, _, _ in found[1:]]))
         self.add(article, story_id)
-        return Placed(story_id, score, self.window.articles[nearest].article_id, merged)
+        return Placed(story_id, score, self.window.ids[nearest], merged)
 
-    def remove(self, position: int) -> str:
-        """Take an article out and return the story that it was in."""
+    def remove(self, positions: Collection[int]) -> None:
+        """Take articles out."""
+        for position in positions:
+            self._take(position)
+        self.window.remove(positions)
+
+    def _take(self, position: int) -> None:
         story_id = self.story_of.pop(position)
         self._members[story_id].remove(position)
         if not self._members[story_id]:
             del self._members[story_id]
-        self.window.remove(position)
-        return story_id
 
     def split(self, story_id: str) -> list[list[int]]:
         """Return the parts of a story of which no article is about one event with one
@@ -108,14 +119,14 @@ class Stories:
     def move(self, positions: Collection[int], story_id: str) -> None:
         """Put articles that have a story into another one."""
         for position in positions:
-            self._members[self.story_of[position]].remove(position)
+            self._take(position)
             self._put(position, story_id)
 
     def _connected(self, start: int, members: "Positions") -> set[int]:
         found = {start}
         waiting = [start]
         while waiting:
-            article = self.window.articles[waiting.pop()]
+            article = self.window.article(waiting.pop())
             near = members[
                 self._probabilities(article, members) >= self._thresholds.join
             ]
@@ -167,7 +178,7 @@ class Stories:
         for other in others:
             members = np.array(self._members[story_id][-_COMPARED:])
             scores = [
-                _linkage(self._probabilities(self.window.articles[p], members))
+                _linkage(self._probabilities(self.window.article(p), members))
                 for p in self._members[other][-_COMPARED:]
             ]
             score = sum(scores) / len(scores)

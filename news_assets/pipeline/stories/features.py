@@ -1,10 +1,11 @@
 """The words, names and numbers that articles are compared by, as codes of 20 bits."""
 
 import re
+from bisect import bisect
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
-from itertools import pairwise
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
@@ -22,10 +23,18 @@ CODES = 1 << 20
 # what happened is in the first paragraphs: BCubed F1 of words alone on CSTNews .969 with
 # all of them, .974 with 300
 _WORDS = 200
+_TITLE_WORDS = 20
 _TEXT_CHARS = 6000  # that names and numbers are looked for in
 # of the words with four letters or more; a headline with more capitals names nothing
 _TITLE_CAPITALS = 0.7
+_Spans = Sequence[tuple[str, int, int]]  # words with their start and end
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_ESCAPED_TAG = re.compile(r"&lt;/?[a-zA-Z](?:(?!&[lg]t;)[^\n]){0,300}&gt;")
+_SENTENCE_END = re.compile(r"[.!?\n]")
+# words of a sentence that two articles do not share by chance
+_SENTENCE_WORDS = 6
+SENTENCE = 1 << 31  # bit of the codes of sentences
+_DIGITS = re.compile(r"\d+")
 _SENTENCE_START = re.compile(r"[.!?:;\n•|\"“‘«]|--|``")
 
 
@@ -35,6 +44,8 @@ class Features:
 
     `words` are codes of stems with their counts, most frequent first; `names` and
     `numbers` are codes, ascending; `keys` are those that candidates are found by.
+    `sentences` are codes of whole sentences with their words, which are known of an
+    article that was just read.
     """
 
     language: str
@@ -43,38 +54,81 @@ class Features:
     names: "Codes"
     numbers: "Codes"
     keys: "Codes"
-
-
-class _Token(NamedTuple):
-    word: str
-    is_capital: bool
-    begins: bool  # a sentence, or what looks like one
+    sentences: Mapping[int, Sequence[str]] = field(default_factory=dict)
 
 
 def features_of(title: str | None, text: str, language: str | None) -> Features:
     """Return the features of an article; `language` is a BCP 47 tag."""
     primary = (language or "").partition("-")[0].lower()
+    stop = stopwords(primary)
     headline = " ".join((title or "").split())
-    body = prose(text[:_TEXT_CHARS])
+    body = prose(_without_tags(text[:_TEXT_CHARS]))
     if body.casefold().startswith(headline.casefold()):
         headline = ""
-    whole = f"{headline}\n{body}".strip()
-    stems = Counter(_stems(whole, primary, _WORDS)).most_common()
-    in_title = _stems(title or body[:_TEXT_CHARS].partition("\n")[0], primary, 20)
-    names = _names(headline, body, primary)
-    numbers = set(_numbers(whole))
+    in_headline, in_body = word_spans(headline), word_spans(body)
+    words = [word for word, _, _ in (*in_headline, *in_body)]
+    stems = Counter(_stems(words[:_WORDS], primary, stop)).most_common()
+    in_title = word_spans(title or body.partition("\n")[0])[:_TITLE_WORDS]
+    title_stems = _stems([word for word, _, _ in in_title], primary, stop)
+    names = _names(headline, in_headline, body, in_body, stop)
+    numbers = set(_numbers(f"{headline}\n{body}"))
     return Features(
         language=primary,
         words=_as_codes(_code("w", word) for word, _ in stems),
         counts=_as_codes(count for _, count in stems),
         names=_distinct("n", names),
         numbers=_distinct("#", numbers),
-        keys=_distinct("", {*in_title, *names, *numbers}),
+        keys=_distinct("", {*title_stems, *names, *numbers}),
+        sentences=_sentences(body, in_body),
     )
 
 
-def _code(kind: str, text: str) -> int:
-    return crc32(f"{kind}{text}".encode("utf-8", "replace")) % CODES
+class Shared(NamedTuple):
+    """The codes of the words, names and numbers of sentences that two articles share;
+    those of words with their counts.
+    """
+
+    words: "Codes"
+    counts: "Codes"
+    names: "Codes"
+    numbers: "Codes"
+
+
+def shared_of(features: Features, sentences: Iterable[int]) -> Shared:
+    """Return what these sentences of an article contribute to its features."""
+    words = [word for one in sentences for word in features.sentences[one]]
+    stop = stopwords(features.language)
+    stems = _stems(words, features.language, stop)
+    counts = Counter(_code("w", one) for one in stems)
+    return Shared(
+        words=_as_codes(sorted(counts)),
+        counts=_as_codes(counts[code] for code in sorted(counts)),
+        names=_distinct("n", {fold(word) for word in words}),
+        numbers=_distinct("#", set(words)),
+    )
+
+
+def _sentences(text: str, spans: _Spans) -> dict[int, list[str]]:
+    """Return the longer sentences of a text by their code, which is the same with other
+    numbers.
+    """
+    found: dict[int, list[str]] = {}
+    ends = [end.start() for end in _SENTENCE_END.finditer(text)]
+    for _, of_sentence in groupby(spans, lambda span: bisect(ends, span[1])):
+        words = [word for word, _, _ in of_sentence]
+        if len(words) >= _SENTENCE_WORDS:
+            without_numbers = _DIGITS.sub("0", " ".join(words))
+            found[_code("", without_numbers, SENTENCE) | SENTENCE] = words
+    return found
+
+
+def _without_tags(text: str) -> str:
+    """Return a text without the tags that its source escaped."""
+    return _ESCAPED_TAG.sub(" ", text) if "&lt;" in text else text
+
+
+def _code(kind: str, text: str, codes: int = CODES) -> int:
+    return crc32(f"{kind}{text}".encode("utf-8", "replace")) % codes
 
 
 def _as_codes(values: Iterable[int]) -> "Codes":
@@ -87,11 +141,9 @@ def _distinct(kind: str, texts: Collection[str]) -> "Codes":
     return _as_codes(sorted({_code(kind, text) for text in texts}))
 
 
-def _stems(text: str, language: str, limit: int) -> list[str]:
-    """Return the stems of the first words, without stop words and numbers."""
-    stop = stopwords(language)
-    first = [word for word, _, _ in word_spans(text[: 12 * limit])][:limit]
-    return [stem(word, language) for word in first if _is_word(word, stop)]
+def _stems(words: Iterable[str], language: str, stop: Collection[str]) -> list[str]:
+    """Return the stems of words, without stop words and numbers."""
+    return [stem(word, language) for word in words if _is_word(word, stop)]
 
 
 def _is_word(word: str, stop: Collection[str]) -> bool:
@@ -105,41 +157,43 @@ def _numbers(text: str) -> Iterator[str]:
             yield found.replace(",", ".")
 
 
-def _names(headline: str, body: str, language: str) -> set[str]:
-    """Return the folded words that are written with a capital inside sentences, and
-    nowhere without.
+def _names(
+    headline: str,
+    in_headline: _Spans,
+    body: str,
+    in_body: _Spans,
+    stop: Collection[str],
+) -> set[str]:
+    """Return the folded words that are written with a capital inside sentences, or
+    begin a sentence and a name of several words, and are nowhere written without.
     """
-    stop = stopwords(language)
-    tokens = [*_headline_tokens(headline), *_tokens(body)]
-    words = [token for token in tokens if _is_word(token.word, stop)]
-    lower = {token.word for token in words if not token.is_capital}
-    found = {token.word for token in words if token.is_capital and not token.begins}
-    found |= _first_of_spans(tokens, stop)
-    return {fold(word) for word in found - lower}
+    found, lower = _capitals(body, in_body)
+    if not _has_many_capitals(headline, in_headline):
+        more, more_lower = _capitals(headline, in_headline)
+        found, lower = found | more, lower | more_lower
+    return {fold(word) for word in found - lower if _is_word(word, stop)}
 
 
-def _first_of_spans(tokens: list[_Token], stop: Collection[str]) -> set[str]:
-    """Return the words that begin a sentence and a name of several words."""
-    found: set[str] = set()
-    for token, following in pairwise(tokens):
-        is_span = following.is_capital and not following.begins
-        if token.is_capital and token.begins and is_span:
-            found.add(token.word)
-    return {word for word in found if _is_word(word, stop)}
+def _has_many_capitals(headline: str, spans: _Spans) -> bool:
+    long = [start for word, start, _ in spans if len(word) > 3]
+    capitals = sum(headline[start].isupper() for start in long)
+    return capitals >= _TITLE_CAPITALS * len(long)
 
 
-def _headline_tokens(headline: str) -> list[_Token]:
-    tokens = _tokens(headline)
-    long = [token for token in tokens if len(token.word) > 3]
-    capitals = sum(token.is_capital for token in long)
-    return tokens if capitals < _TITLE_CAPITALS * len(long) else []
-
-
-def _tokens(text: str) -> list[_Token]:
-    found: list[_Token] = []
+def _capitals(text: str, spans: _Spans) -> tuple[set[str], set[str]]:
+    """Return the words with a capital that belong to a name, and those without one."""
+    names: set[str] = set()
+    lower: set[str] = set()
     last = 0
-    for word, start, end in word_spans(text):
-        begins = last == 0 or bool(_SENTENCE_START.search(text, last, start))
-        found.append(_Token(word, text[start].isupper(), begins))
+    beginning = ""  # word with a capital that begins a sentence, if it is the last one
+    for word, start, end in spans:
+        if not text[start].isupper():
+            lower.add(word)
+            beginning = ""
+        elif last == 0 or _SENTENCE_START.search(text, last, start):
+            beginning = word
+        else:
+            names |= {word, beginning or word}
+            beginning = ""
         last = end
-    return found
+    return names, lower

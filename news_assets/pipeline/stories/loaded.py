@@ -1,6 +1,7 @@
 """The stories around a day, loaded from the rows of their members."""
 
 import hashlib
+from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
@@ -9,12 +10,13 @@ from typing import TYPE_CHECKING
 from news_assets.pipeline.stories.assign import Placed, Stories
 from news_assets.pipeline.stories.features import Features
 from news_assets.pipeline.stories.packing import (
+    Article,
     pack_features,
     pack_vector,
-    unpack_features,
-    unpack_vector,
+    unpack_columns,
+    vector_bytes,
 )
-from news_assets.pipeline.stories.window import DAYS, Article, Window
+from news_assets.pipeline.stories.window import DAYS, Window
 from news_assets.ports.services import Reader
 from news_assets.records.articles import RawArticle
 from news_assets.records.stories import StoryChange, StoryMember
@@ -25,7 +27,8 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float32]
 
-_COLUMNS = ("article_id", "story_id", "model", "language", "vector", "features")
+_STATE = ("article_id", "story_id", "content_hash", "day")
+_COLUMNS = ("article_id", "story_id", "content_hash", "language", "vector", "features")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,45 +51,89 @@ class StoriesOfLake:
     """The stories of the members within DAYS of a day, except those of some articles.
 
     Members whose vector is of another model, or of another length, are not compared.
+    It can be loaded again, for another day too: only what changed is read then.
     """
 
-    def __init__(
-        self, reader: Reader, day: date, model: str, dim: int, without: Collection[str]
-    ) -> None:
+    def __init__(self, model: str, dim: int) -> None:
         self._model, self._dim = model, dim
-        self.stories = Stories(Window(model, dim))
-        self._position_of: dict[str, int] = {}
-        for distance in range(-DAYS, DAYS + 1):
-            self._load(reader, day + timedelta(days=distance), without)
+        self._clear()
 
-    def _load(self, reader: Reader, day: date, without: Collection[str]) -> None:
-        frame = reader.frame(
-            StoryMember, None, _COLUMNS, day=[day], model=[self._model]
-        )
-        for key, story_id, _, language, vector, features in frame.iter_rows():
+    def _clear(self) -> None:
+        self.stories = Stories(Window(self._model, self._dim))
+        self._position_of: dict[str, int] = {}
+        self._states: list[str] = []  # content_hash by position
+
+    def load(self, reader: Reader, day: date, without: Collection[str]) -> None:
+        """Bring the stories to the state of a reader."""
+        if 2 * len(self._position_of) < len(self._states):
+            self._clear()
+        days = [day + timedelta(days=n) for n in range(-DAYS, DAYS + 1)]
+        frame = reader.frame(StoryMember, None, _STATE, day=days, model=[self._model])
+        wanted: set[str] = set()
+        missing: dict[date, list[str]] = defaultdict(list)
+        for key, story_id, state, of_day in frame.iter_rows():
             if key in without:
                 continue
-            unpacked = unpack_vector(vector)
-            if len(unpacked) == self._dim:
-                codes = unpack_features(language, features)
-                self._add(Article(key, day, unpacked, codes), story_id)
+            wanted.add(key)
+            if not self._has(key, story_id, state):
+                missing[of_day].append(key)
+        changed = {key for keys in missing.values() for key in keys}
+        self._remove((self._position_of.keys() - wanted) | changed)
+        for of_day in sorted(missing):
+            self._read(reader, of_day, missing[of_day])
 
-    def _add(self, article: Article, story_id: str) -> None:
-        self._position_of[article.article_id] = len(self.stories.window.articles)
-        self.stories.add(article, story_id)
+    def _has(self, key: str, story_id: str, state: str) -> bool:
+        """Whether an article is there, with this content_hash; it is put into its story."""
+        position = self._position_of.get(key)
+        if position is None or self._states[position] != state:
+            return False
+        if self.stories.story_of[position] != story_id:
+            self.stories.move([position], story_id)
+        return True
+
+    def _remove(self, keys: Collection[str]) -> None:
+        gone = [self._position_of.pop(key) for key in keys & self._position_of.keys()]
+        if gone:
+            self.stories.remove(gone)
+
+    def _read(self, reader: Reader, day: date, keys: Sequence[str]) -> None:
+        import numpy as np
+        import polars as pl
+
+        frame = reader.frame(StoryMember, None, _COLUMNS, day=[day], article_id=keys)
+        size = pl.col("vector").bin.size()
+        frame = frame.filter(size == vector_bytes(self._dim))
+        if frame.is_empty():
+            return
+        ids = frame["article_id"].to_list()
+        articles = unpack_columns(
+            ids=ids,
+            days=np.full(len(ids), day.toordinal(), np.int32),
+            languages=frame["language"].to_list(),
+            vectors=frame["vector"].to_list(),
+            features=frame["features"].to_list(),
+        )
+        self._position_of |= {key: n for n, key in enumerate(ids, len(self._states))}
+        self._states += frame["content_hash"].to_list()
+        self.stories.extend(articles, frame["story_id"].to_list())
+
+    def expect(self, pending: Sequence[Pending]) -> None:
+        """Prepare for articles that are placed next."""
+        self.stories.window.compare_soon([_article(one) for one in pending])
 
     def place(
         self, pending: Pending, now: datetime
     ) -> tuple[StoryMember, list[StoryChange]]:
         """Return the row of an article with its story, and what it changed."""
-        row = pending.row
-        article = Article(row.article_id, row.day, pending.vector, pending.features)
+        row, article = pending.row, _article(pending)
         original = self._position_of.get(row.duplicate_of or "")
         if original is None:
-            placed = self._placed(article, self._new_id(pending))
+            placed = self.stories.place(article, self._new_id(pending))
         else:
             placed = Placed(self.stories.story_of[original], 1.0, row.duplicate_of)
-            self._add(article, placed.story_id)
+            self.stories.add(article, placed.story_id)
+        self._position_of[row.article_id] = len(self._states)
+        self._states.append(pending.content_hash)
         changes = [
             change_of("merged", other, placed.story_id, row, score, now)
             for other, score in placed.merged
@@ -95,10 +142,6 @@ class StoriesOfLake:
         if former and former not in {placed.story_id, *dict(placed.merged)}:
             changes.append(change_of("moved", former, placed.story_id, row, None, now))
         return _member(pending, placed, now), changes
-
-    def _placed(self, article: Article, new_id: str) -> Placed:
-        self._position_of[article.article_id] = len(self.stories.window.articles)
-        return self.stories.place(article, new_id)
 
     def _new_id(self, pending: Pending) -> str:
         """Return the id of the story that this article may begin."""
@@ -116,8 +159,8 @@ class StoriesOfLake:
         """
         moves: dict[str, StoryChange] = {}
         for part in self.stories.split(story_id)[1:]:
-            articles = [self.stories.window.articles[position] for position in part]
-            first = articles[0]
+            ids = [self.stories.window.ids[position] for position in part]
+            first = self.stories.window.article(part[0])
             new_id = story_id_of(first.day, f"{first.article_id} {story_id}")
             self.stories.move(part, new_id)
             change = StoryChange(
@@ -131,8 +174,13 @@ class StoriesOfLake:
                 reason=f"no article links {len(part)} of its articles with the others",
                 changed_at=now,
             )
-            moves |= {article.article_id: change for article in articles}
+            moves |= dict.fromkeys(ids, change)
         return moves
+
+
+def _article(pending: Pending) -> Article:
+    row = pending.row
+    return Article(row.article_id, row.day, pending.vector, pending.features)
 
 
 def story_id_of(day: date, first: str) -> str:

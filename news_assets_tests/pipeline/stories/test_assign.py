@@ -6,7 +6,8 @@ import numpy as np
 
 from news_assets.pipeline.stories.assign import Stories
 from news_assets.pipeline.stories.features import features_of
-from news_assets.pipeline.stories.window import Article, Window
+from news_assets.pipeline.stories.packing import Article
+from news_assets.pipeline.stories.window import Window
 
 DAY = date(2026, 11, 3)
 BRIDGE = (
@@ -67,8 +68,33 @@ def test_an_article_that_was_removed_is_not_compared() -> None:
     found = stories()
     found.place(article("a", BRIDGE, 0), "s1")
 
-    assert found.remove(0) == "s1"
+    found.remove([0])
+
     assert found.place(article("b", BRIDGE, 0), "s2").story_id == "s2"
+
+
+STANDING = (
+    "This paper is published each morning by the Northern Press and read in forty towns"
+    " of the county. Send your letters to the desk of readers in Harrogate before noon."
+)
+
+
+def test_sentences_that_two_articles_share_word_for_word_weigh_nothing() -> None:
+    found = stories()
+    found.place(article("a", f"{BUDGET} {STANDING} Printed on 3 March.", 0), "s1")
+
+    other = article("b", f"A goat won. {STANDING} Printed on 14 May.", 0, near=0.98)
+
+    assert found.place(other, "s2").story_id == "s2"
+
+
+def test_a_copy_with_another_first_sentence_is_in_one_story_with_its_original() -> None:
+    found = stories()
+    found.place(article("a", f"{BUDGET} {STANDING}", 0), "s1")
+
+    copy = article("b", f"Read this. {BUDGET} {STANDING}", 0)
+
+    assert found.place(copy, "s2").story_id == "s1"
 
 
 def test_two_stories_about_one_event_become_one() -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from news_assets.pipeline.articles.withdrawal import undo_withdrawal, withdraw
+from news_assets.pipeline.stories.loaded import StoriesOfLake
 from news_assets.pipeline.stories.update import update_stories
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import ArticleEmbedding
@@ -144,6 +145,33 @@ def test_articles_one_at_a_time_get_the_same_stories_as_all_at_once(lake: Lake) 
     lake.transact(lambda rows: rows.delete(StoryMember, day=[DAY]))
     lake.transact(lambda rows: rows.delete(Story, day=[DAY]))
     assert update(lake) == online
+
+
+def test_loaded_stories_follow_what_other_processes_change(lake: Lake) -> None:
+    three_publishers(lake)
+    update(lake)
+    loaded = StoriesOfLake("a model", 8)
+    before = members_of(loaded, lake)
+    put(lake, "two", BUDGET, 1, minute=9, agency="b", desk="e", state="2")
+    put(lake, "late", BRIDGE_AGAIN, 0, minute=10)
+    (copy,) = lake.read(RawArticle, article_id=["copy"])
+    lake.transact(lambda rows: withdraw(rows, [copy], "asked for", NOW))
+    update(lake)
+
+    after = members_of(loaded, lake)
+
+    assert after == members_of(StoriesOfLake("a model", 8), lake) == stories_of(lake)
+    assert (before["two"], before["copy"]) == (before["one"], before["one"])
+    assert after["two"] == after["else"]
+    assert "copy" not in after
+
+
+def members_of(loaded: StoriesOfLake, lake: Lake) -> dict[str, str]:
+    """Return the story of each loaded article, after it was loaded again."""
+    with lake.latest() as reader:
+        loaded.load(reader, DAY, ())
+    ids = loaded.stories.window.ids
+    return {ids[at]: story_id for at, story_id in loaded.stories.story_of.items()}
 
 
 def test_a_rebuilt_day_keeps_the_ids_that_its_stories_have(lake: Lake) -> None:
