@@ -40,8 +40,8 @@ _RARE = 200
 _PRIOR = 500
 # vectors that are multiplied at a time: as numbers of four bytes they stay in the cache
 _BLOCK = 512
-# of a text, the rest that says what it is about: a copy has less of its own
-_REST = 0.15
+# share and stems of a text's rest that says what it is about: a copy has less of its own
+_REST, _REST_WORDS = 0.15, 3
 _UNSORTED = 100_000  # keys that are looked through one by one
 _FEW = 50_000  # codes that are counted one by one: all counts take 3 ms
 
@@ -378,8 +378,9 @@ class Window:
         for sentences, sharing in self._sharing(features, positions):
             shared = shared_of(features, sentences)
             lengths = np.minimum(self._word_counts(positions[sharing]), own_length)
-            rest = 1 - shared.counts.sum() / np.maximum(lengths, 1)
-            has_rest = rest >= _REST
+            words = lengths - shared.counts.sum()
+            rest = words / np.maximum(lengths, 1)
+            has_rest = (rest >= _REST) & (words >= _REST_WORDS)
             judged = sharing[has_rest]
             at = positions[judged]
             parts.vector[judged] *= rest[has_rest]
