@@ -124,6 +124,13 @@ class _Codes:
         """Return the positions of the articles that these codes of `flat` are of."""
         return self._ends.values.searchsorted(at, "right")
 
+    def every_owner(self) -> "NDArray[np.uint32]":
+        """Return the positions of the articles that the codes of `flat` are of."""
+        import numpy as np
+
+        lengths = self._lengths.values
+        return np.repeat(np.arange(len(lengths), dtype=np.uint32), lengths)
+
     def idf(self, codes: "Codes") -> "Floats":
         """Return the weight of each code."""
         import numpy as np
@@ -228,14 +235,19 @@ class _Postings:
     def _sort(self, flat: "Codes") -> None:
         import numpy as np
 
-        owners = self._keys.owners(np.arange(len(flat)))
-        self._sorted = np.sort(self._pairs(flat, owners))
+        self._sorted = np.zeros(0, np.uint64)
+        pairs = self._pairs(flat, self._keys.every_owner())
+        pairs.sort()
+        self._sorted = pairs
 
     @staticmethod
-    def _pairs(keys: "Codes", owners: "Positions") -> "NDArray[np.uint64]":
+    def _pairs(keys: "Codes", owners: "Array") -> "NDArray[np.uint64]":
         import numpy as np
 
-        return (keys.astype(np.uint64) << np.uint64(32)) | owners.astype(np.uint64)
+        pairs = keys.astype(np.uint64)
+        pairs <<= np.uint64(32)
+        pairs |= owners.astype(np.uint64)
+        return pairs
 
 
 class Window:
@@ -438,8 +450,7 @@ def _largest(values: "Floats", count: int) -> "Positions":
     """Return the positions of the largest positive values."""
     import numpy as np
 
-    if len(values) > count:
-        found = np.argpartition(values, -count)[-count:]
-    else:
-        found = np.arange(len(values))
-    return found[values[found] > 0]
+    found = np.flatnonzero(values > 0)
+    if len(found) <= count:
+        return found
+    return found[np.argpartition(values[found], -count)[-count:]]
