@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from news_assets.pipeline.stories.briefing import BriefedStory, Briefing, Quote
+from news_assets.pipeline.stories.statements import Sentence, Statement
 from news_assets.records.councils import StoredMember, StoredOffice
 from news_assets.records.derived import Change
 from news_assets.records.stories import Story, StoryChange
@@ -21,7 +22,7 @@ from news_assets.store.queries.listed_articles import ListedArticle
 from news_assets.store.queries.listed_failures import ListedFailure
 from news_assets.store.queries.ranked_stories import StoryItem
 from news_assets.store.queries.stored_meetings import VoteOfPerson
-from news_assets.store.queries.told_stories import StoryArticle, ToldStory
+from news_assets.store.queries.told_stories import StoryArticle, StoryPublisher
 from news_assets.web.answers import (
     AgencyItem,
     ArticleView,
@@ -76,7 +77,8 @@ from news_assets.web.parameters import (
     StoryParameters,
     TrendAddress,
 )
-from news_assets.web.story_pages import listed_stories, story_view
+from news_assets.web.story_pages import listed_stories
+from news_assets.web.story_views import SharedValue, StoryView, story_view
 from news_assets.web.trends import TrendPoint, Trends, TrendSeries, read_trends
 
 
@@ -258,12 +260,24 @@ OPERATIONS: Final = (
     STORIES,
     Operation(
         path="stories/{story_id}",
-        summary="One story with its articles in order of publication",
+        summary=(
+            "One story with its articles in order of publication, and what its publishers say"
+            " together and alone"
+        ),
         parameters=OneStory,
         read=story_view,
-        answer=ToldStory,
-        item=ToldStory,
-        parts=(Story, StoryArticle, StoryChange),
+        answer=StoryView,
+        item=StoryView,
+        parts=(
+            Story,
+            StoryArticle,
+            StoryPublisher,
+            Edit,
+            StoryChange,
+            Sentence,
+            Statement,
+            SharedValue,
+        ),
     ),
     BRIEFING,
     Operation(

@@ -385,21 +385,29 @@ class Archive:
         found: list[ArticleEmbedding] = [
             row for row in rows.derived["article_embeddings"] if row.outcome == "ok"
         ]
-        if not found:
-            return []
-        article_id = rows.articles[0].article_id
-        limit = _SIMILAR + len(others)
+        return self._nearest(found, others, _SIMILAR) if found else []
+
+    def _nearest(
+        self, stored: Sequence[ArticleEmbedding], without: Collection[str], limit: int
+    ) -> list[SearchHit]:
+        [first, *_] = stored
+        most = limit + len(without)
         try:
             with self._turn():
-                hits = self._index.nearest(
-                    found[0].vector,
-                    found[0].model,
-                    limit,
-                )
+                hits = self._index.nearest(first.vector, first.model, most)
         except (IndexingError, BusyError) as error:  # the article itself can be read
-            _log.error("no similar articles of %s: %s", article_id, error)
+            _log.error("no similar articles of %s: %s", first.article_id, error)
             return []
-        return [hit for hit in hits if hit.article_id not in others][:_SIMILAR]
+        return [hit for hit in hits if hit.article_id not in without][:limit]
+
+    def near(self, article_id: str, limit: int) -> list[SearchHit]:
+        """Return the hits nearest in meaning to a stored article, without itself; none
+        while the index cannot be read.
+        """
+        with self.lake.latest() as lake:
+            stored = lake.read(ArticleEmbedding, article_id=[article_id])
+        found = [row for row in stored if row.outcome == "ok"]
+        return self._nearest(found, {article_id}, limit) if found else []
 
     def articles(self, parameters: ArticleParameters) -> Part[ListedArticle]:
         """Return a part of the articles, newest first. Raises ParameterError."""

@@ -1,10 +1,10 @@
-"""The stories of some days as a list and a feed; and the page of a story: its publishers
-in the order in which they told it, and what became of it.
-"""
+"""The stories of some days as a list and a feed, and the page and the feed of a story."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from datetime import date
+from datetime import date, timedelta
+from typing import Final
+from urllib.parse import quote
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -17,12 +17,14 @@ from news_assets.store.queries.ranked_stories import (
     StoryItem,
     ranked_stories,
 )
-from news_assets.store.queries.told_stories import StoryArticle, ToldStory, told_story
+from news_assets.store.queries.told_stories import StoryArticle
 from news_assets.web.answers import Part, part_of
 from news_assets.web.archive import Archive
-from news_assets.web.forms import Entry, form_of, json_document
+from news_assets.web.article_versions import edit_entries
+from news_assets.web.forms import FEED_FORMS, Entry, Feed, form_of, json_document
 from news_assets.web.operations.article_actions import Render
 from news_assets.web.parameters import OneStory, StoryParameters, cursor_of
+from news_assets.web.story_views import StoryView, events_of_story, story_view
 
 # --- lists ----------------------------------------------------------------------------
 
@@ -104,6 +106,11 @@ def publisher_names(archive: Archive, publishers: Sequence[str]) -> list[str]:
 # --- one story ------------------------------------------------------------------------
 
 
+_EVENTS: Final = 60  # on the page of a story; its JSON has all
+_PUBLISHERS: Final = 40
+_PICTURES: Final = 4
+
+
 class StoryPages:
     """The handler of a story; `render` makes a page of a template and values."""
 
@@ -112,30 +119,65 @@ class StoryPages:
         self._render = render
 
     def story(self, request: Request) -> Response:
-        """Return the page of a story; 404 for an unknown one."""
+        """Return the page of a story, or its feed, or it as JSON; 404 for an unknown
+        one.
+        """
         one = OneStory(story_id=request.path_params["story_id"])
         view = story_view(self._archive, one)
         if view is None:
             raise HTTPException(404, f"no story {one.story_id}")
-        if form_of(request):
+        path = f"/stories/{quote(view.story.story_id)}"
+        if (form := form_of(request)) in FEED_FORMS:
+            return _feed_of(self._archive, view, form, path, request)
+        if form:
             return json_document(asdict(view))
+        events = events_of_story(view)
         return self._render(
-            request, "story.html", view=view, delays=delays_of(view.articles)
+            request,
+            "story.html",
+            view=view,
+            path_of_story=path,
+            feeds={form: path + form for form in FEED_FORMS},
+            titles={one.article_id: one for one in view.articles},
+            publishers=view.publishers[:_PUBLISHERS],
+            events=events[:_EVENTS],
+            more_events=max(0, len(events) - _EVENTS),
+            pictures=[one for one in view.articles if one.has_image][:_PICTURES],
+            delay_text=_delay_text,
         )
 
 
-def story_view(archive: Archive, one: OneStory) -> ToldStory | None:
-    """Return a story, or the one that it became part of; None for an unknown one."""
-    return told_story(archive.lake, one.story_id)
+def _delay_text(seconds: float) -> str:
+    return duration(timedelta(seconds=seconds))
 
 
-def delays_of(articles: Sequence[StoryArticle]) -> dict[str, str]:
-    """Return how long after the first article each other one was told, by its id."""
-    if not articles:
-        return {}
-    first = articles[0].told_at
-    return {
-        article.article_id: duration(article.told_at - first)
-        for article in articles
-        if article.told_at > first
-    }
+def _feed_of(
+    archive: Archive, view: StoryView, form: str, path: str, request: Request
+) -> Response:
+    """Return the articles of a story and their edits as a feed, newest first."""
+    base = str(request.base_url).rstrip("/")
+    entries = [_entry_of(archive, one, base) for one in view.articles]
+    entries += edit_entries(archive, view.edits, base)
+    entries.sort(key=lambda entry: entry.updated, reverse=True)
+    feed = Feed(
+        title=view.story.title or view.story.story_id,
+        id=base + path + form,
+        here=base + path + form,
+        page=base + path,
+        following=None,
+        entries=entries[:_EVENTS],
+    )
+    return FEED_FORMS[form](feed)
+
+
+def _entry_of(archive: Archive, article: StoryArticle, base: str) -> Entry:
+    return Entry(
+        key=article.article_id,
+        title=article.title or article.url,
+        url=article.url,
+        page=f"{base}/articles/{article.article_id}",
+        published=article.told_at,
+        updated=article.told_at,
+        authors=[archive.agency_name(article.agency)],
+        language=article.language or None,
+    )

@@ -1,5 +1,7 @@
 """The list and the pages of stories, and the way to them."""
 
+import re
+
 import feedparser
 import httpx
 import pytest
@@ -17,7 +19,7 @@ def test_a_story_names_its_publishers_in_order_and_who_only_copied(
     page = browser.get(f"/stories/{STORY}").text
 
     assert page.index("/articles/a-1") < page.index("/articles/b-1c")
-    assert page.count("<strong>copied</strong>") == 1
+    assert page.count("<strong>only copied</strong>") == 1
     assert "/publishers/d/a" in page
     assert "/publishers/d/b" in page
 
@@ -86,3 +88,21 @@ def test_a_briefing_quotes_stories_as_markdown_and_json(browser: httpx.Client) -
     assert f"{quote['sentence']} [Câmara a: " in text.text
     assert text.headers["content-type"] == "text/markdown; charset=utf-8"
     assert browser.get("/briefing.md", params={"days": "0"}).status_code == 400
+
+
+def test_a_storys_page_has_its_edits_in_the_timeline(browser: httpx.Client) -> None:
+    page = browser.get(f"/stories/{STORY}").text
+
+    assert re.search(r"/articles/a-1/revisions/[0-9]+", page)
+    assert "changed its text silently" in page
+
+
+def test_the_feed_of_a_story_has_its_articles_and_their_edits(
+    browser: httpx.Client,
+) -> None:
+    feed = feedparser.parse(browser.get(f"/stories/{STORY}.atom").content)
+    links = {entry.link for entry in feed.entries}
+
+    assert "https://example.org/1" in links
+    assert any("/articles/a-1/revisions/" in link for link in links)
+    assert f"/stories/{STORY}.atom" in browser.get(f"/stories/{STORY}").text

@@ -7,6 +7,7 @@
     packing     vectors and features as bytes and back
     loaded      the same over the rows of the days around
     story_rows  members -> the rows of stories
+    statements  texts of a story -> what several publishers say, and what only one says
     update      articles of a day that have no story, or changed -> all these rows
 
 Two articles are compared by named parts with learnt weights (`score`). An article joins

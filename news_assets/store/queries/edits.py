@@ -10,6 +10,7 @@ from typing import Annotated, Any, Final
 from news_assets.ports.services import Reader
 from news_assets.store.lake import Lake
 from news_assets.store.tables import made_of
+from news_assets.store.transaction import Snapshot
 
 _MOVED: Final = timedelta(days=7)  # an article may have another day than its edit
 _WHICH: Final = """
@@ -28,6 +29,15 @@ _EDITS: Final = f"""
         AND ($after_at IS NULL
             OR (r.replaced_at, article_id) < ($after_at::TIMESTAMPTZ, $after_id))
     ORDER BY r.replaced_at DESC, article_id DESC LIMIT $limit
+"""
+_OF_ARTICLES: Final = """
+    SELECT article_id, r.desk, r.agency, a.day, a.url, a.title, a.language, a.published_at,
+        r.rev_n, r.replaced_at,
+        a.updated_at IS NULL OR a.updated_at <= r.fetched_at AS is_silent
+    FROM article_revisions r JOIN raw_articles a USING (article_id)
+    WHERE list_contains($ids, article_id) AND r.cause IS DISTINCT FROM 'method'
+        AND a.day BETWEEN $first_day AND $last_day
+    ORDER BY r.replaced_at, article_id
 """
 _LAST: Final = """
     SELECT article_id, max(replaced_at) FROM article_revisions
@@ -91,6 +101,20 @@ def newest_edits(
         }
         found = snapshot.query(_EDITS, given)
     return made_of(Edit, found)
+
+
+def edits_of(
+    reader: Snapshot, article_ids: Collection[str], first_day: date, last_day: date
+) -> list[Edit]:
+    """Return the edits of these articles of some days, oldest first."""
+    if not article_ids:
+        return []
+    given = {
+        "ids": list(article_ids),
+        "first_day": first_day,
+        "last_day": last_day,
+    }
+    return [Edit(**row) for row in reader.rows_of(_OF_ARTICLES, given)]
 
 
 def last_edits(lake: Reader, article_ids: Collection[str]) -> dict[str, datetime]:

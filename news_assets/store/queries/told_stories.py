@@ -1,61 +1,89 @@
-"""A story as it was told: its articles in order of publication, and what became of it."""
+"""A story as it was told: its articles in order of publication, its publishers with their
+delays, what they edited, and what became of it.
+"""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
+from typing import Annotated, Any, Final
 
+from news_assets.pipeline.stories.statements import Telling
 from news_assets.records.stories import Story, StoryChange, StoryMember
 from news_assets.store.lake import Lake
-from news_assets.store.tables import made_of
+from news_assets.store.queries.edits import Edit, edits_of
 from news_assets.store.transaction import Snapshot
 
-_ARTICLES = """
-WITH revised AS (
-    SELECT article_id, count(*) AS revisions FROM article_revisions
-    WHERE article_id IN (SELECT article_id FROM story_members WHERE story_id = $story_id)
-        AND cause IS DISTINCT FROM 'method'
-    GROUP BY article_id
-)
-SELECT m.article_id, m.desk, m.agency, m.day, r.title, r.url, m.language,
-    coalesce(r.published_at, m.first_seen_at) AS told_at, m.first_seen_at, m.is_copy,
-    m.score, m.nearest_id, coalesce(revised.revisions, 0) AS revisions
-FROM story_members m JOIN raw_articles r USING (article_id)
-LEFT JOIN revised USING (article_id)
-WHERE m.story_id = $story_id ORDER BY told_at, m.article_id
+_ARTICLES: Final = """
+    SELECT m.article_id, m.desk, m.agency, m.day, r.title, r.url, m.language,
+        coalesce(r.published_at, m.first_seen_at) AS told_at, m.first_seen_at, m.is_copy,
+        m.score, m.nearest_id, r.image_url IS NOT NULL AS has_image, e.theme_code
+    FROM story_members m JOIN raw_articles r
+        ON r.article_id = m.article_id AND r.day BETWEEN $first_day AND $last_day
+    LEFT JOIN enriched_articles e
+        ON e.article_id = m.article_id AND e.day BETWEEN $first_day AND $last_day
+    WHERE m.story_id = $story_id ORDER BY told_at, m.article_id
 """
-_MOST_MERGERS = 50  # that an id is followed through
+_TEXTS: Final = """
+    SELECT article_id, text FROM raw_articles
+    WHERE list_contains($ids, article_id) AND day BETWEEN $first_day AND $last_day
+"""
+_STORIES_OF: Final = """
+    SELECT article_id, story_id FROM story_members
+    WHERE list_contains($ids, article_id) AND day BETWEEN $first_day AND $last_day
+"""
+_MOST_MERGERS: Final = 50  # that an id is followed through
+_COMPARED: Final = 12  # publishers whose sentences are compared
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoryArticle:
-    """An article of a story.
+    """An article of a story."""
 
-    `told_at` is its time of publication, or that of first sight where it states none.
-    `revisions` is how often its text changed.
-    """
+    article_id: Annotated[str, "id of the article"]
+    desk: Annotated[str, "key of the desk"]
+    agency: Annotated[str, "key of the agency"]
+    day: Annotated[date, "day of publication"]
+    title: Annotated[str | None, "headline"]
+    url: Annotated[str, "address of the article"]
+    language: Annotated[str, "primary language of the text"]
+    told_at: Annotated[
+        datetime, "time of publication, or of first sight where it states none"
+    ]
+    first_seen_at: Annotated[datetime, "time of the poll that first listed it"]
+    is_copy: Annotated[bool, "it is a copy of another article of the story"]
+    score: Annotated[float, "probability of belonging to the story when it joined"]
+    nearest_id: Annotated[str | None, "article that it is nearest to"]
+    revisions: Annotated[int, "how often its text changed"]
+    has_image: Annotated[bool, "whether it has a main image"]
+    theme_code: Annotated[str | None, "code of its most specific theme"]
 
-    article_id: str
-    desk: str
-    agency: str
-    day: date
-    title: str | None
-    url: str
-    language: str
-    told_at: datetime
-    first_seen_at: datetime
-    is_copy: bool
-    score: float
-    nearest_id: str | None
-    revisions: int
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoryPublisher:
+    """A publisher of a story."""
+
+    desk: Annotated[str, "key of the desk"]
+    agency: Annotated[str, "key of the agency"]
+    article_id: Annotated[str, "its first article"]
+    told_at: Annotated[datetime, "time of that article"]
+    delay_s: Annotated[float, "seconds after the story's first article"]
+    article_count: Annotated[int, "number of its articles"]
+    is_copying: Annotated[bool, "all its articles are copies of others"]
+    edits: Annotated[int, "how often it changed their texts"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToldStory:
-    """A story with its articles in order of publication, and what became of it."""
+    """A story with its articles and publishers in order of publication, the edits of
+    their texts, and what became of it.
+    """
 
     story: Story
     articles: Sequence[StoryArticle]
+    publishers: Sequence[StoryPublisher]
+    edits: Sequence[Edit]
     changes: Sequence[StoryChange]
+    tellings: Sequence[Telling]
 
 
 def told_story(lake: Lake, story_id: str) -> ToldStory | None:
@@ -64,14 +92,20 @@ def told_story(lake: Lake, story_id: str) -> ToldStory | None:
         found = _present(reader, story_id)
         if found is None:
             return None
-        frame = reader.query(_ARTICLES, {"story_id": found.story_id})
-        articles = made_of(StoryArticle, frame)
+        days = {"first_day": found.day, "last_day": found.last_day}
+        rows = reader.rows_of(_ARTICLES, {"story_id": found.story_id, **days})
+        edits = edits_of(reader, [row["article_id"] for row in rows], **days)
         changes = reader.read(StoryChange, story_id=[found.story_id])
         changes += reader.read(StoryChange, other_id=[found.story_id])
+        articles = _articles(rows, edits)
+        tellings = _tellings(reader, articles, days)
     return ToldStory(
         story=found,
         articles=articles,
+        publishers=_publishers(articles),
+        edits=edits,
         changes=sorted(changes, key=lambda one: (one.changed_at, one.change_id)),
+        tellings=tellings,
     )
 
 
@@ -85,6 +119,101 @@ def _present(reader: Snapshot, story_id: str) -> Story | None:
             return None
         story_id = merged[-1].other_id or story_id
     return None
+
+
+def _articles(
+    rows: Sequence[dict[str, Any]], edits: Sequence[Edit]
+) -> list[StoryArticle]:
+    edited = [edit.article_id for edit in edits]
+    return [
+        StoryArticle(**row, revisions=edited.count(row["article_id"])) for row in rows
+    ]
+
+
+def _publishers(articles: Sequence[StoryArticle]) -> list[StoryPublisher]:
+    """Return the publishers of articles, which are in order of publication."""
+    of_publisher: dict[tuple[str, str], list[StoryArticle]] = {}
+    for article in articles:
+        key = article.desk, article.agency
+        of_publisher.setdefault(key, []).append(article)
+    found = []
+    for (desk, agency), own in of_publisher.items():
+        publisher = StoryPublisher(
+            desk=desk,
+            agency=agency,
+            article_id=own[0].article_id,
+            told_at=own[0].told_at,
+            delay_s=(own[0].told_at - articles[0].told_at).total_seconds(),
+            article_count=len(own),
+            is_copying=all(article.is_copy for article in own),
+            edits=sum(article.revisions for article in own),
+        )
+        found.append(publisher)
+    return found
+
+
+def _tellings(
+    reader: Snapshot, articles: Sequence[StoryArticle], days: dict[str, date]
+) -> list[Telling]:
+    """Return the first article of each of the first publishers, without copies, with
+    its text.
+    """
+    first: dict[str, StoryArticle] = {}
+    for article in articles:
+        if not article.is_copy:
+            first.setdefault(f"{article.desk}/{article.agency}", article)
+    chosen = dict(list(first.items())[:_COMPARED])
+    ids = [article.article_id for article in chosen.values()]
+    texts = {
+        row["article_id"]: row["text"]
+        for row in reader.rows_of(_TEXTS, {"ids": ids, **days})
+    }
+    return [
+        Telling(one.article_id, publisher, one.language, texts[one.article_id])
+        for publisher, one in chosen.items()
+        if texts.get(one.article_id)
+    ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NearStory:
+    """A story about something alike; `text` is that of its most central article."""
+
+    story: Story
+    text: str
+
+
+def stories_of_articles(
+    lake: Lake, article_ids: Sequence[str], days: Collection[date], without: str
+) -> list[NearStory]:
+    """Return the stories of articles of these days in the order of the articles, but one
+    story; only those of several articles.
+    """
+    if not article_ids:
+        return []
+    given: dict[str, Any] = {"ids": list(article_ids)}
+    with lake.latest() as reader:
+        of_articles = {"first_day": min(days), "last_day": max(days)}
+        rows = reader.rows_of(_STORIES_OF, given | of_articles)
+        of_article = {row["article_id"]: row["story_id"] for row in rows}
+        ids = dict.fromkeys(of_article[one] for one in article_ids if one in of_article)
+        stories = {one.story_id: one for one in reader.read(Story, story_id=list(ids))}
+        found = [stories[one] for one in ids if one in stories and one != without]
+        found = [one for one in found if one.article_count > 1]
+        texts = _central_texts(reader, found)
+    return [NearStory(story=one, text=texts.get(one.article_id) or "") for one in found]
+
+
+def _central_texts(reader: Snapshot, stories: Sequence[Story]) -> dict[str, str]:
+    if not stories:
+        return {}
+    given = {
+        "ids": [one.article_id for one in stories],
+        "first_day": min(one.day for one in stories),
+        "last_day": max(one.last_day for one in stories),
+    }
+    rows = reader.rows_of(_TEXTS, given)
+    return {row["article_id"]: row["text"] for row in rows}
 
 
 def story_of_article(lake: Lake, article_id: str, day: date) -> Story | None:
