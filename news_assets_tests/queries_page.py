@@ -24,6 +24,7 @@ from news_assets.store.queries import (
     report,
     spending,
     stored_meetings,
+    theme_habits,
     told_changes,
     told_stories,
 )
@@ -49,6 +50,7 @@ _MODULES = (
     told_stories,
     ranked_stories,
     briefed_stories,
+    theme_habits,
 )
 # queries that are composed, by the function that composes them
 _COMPOSED: Mapping[ModuleType, Mapping[str, Callable[[], str]]] = {

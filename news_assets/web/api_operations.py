@@ -13,6 +13,7 @@ from starlette.responses import Response
 
 from news_assets.pipeline.stories.briefing import BriefedStory, Briefing, Quote
 from news_assets.pipeline.stories.statements import Sentence, Statement
+from news_assets.pipeline.stories.unusual import RisingTheme
 from news_assets.records.councils import StoredMember, StoredOffice
 from news_assets.records.derived import Change
 from news_assets.records.stories import Story, StoryChange
@@ -47,6 +48,14 @@ from news_assets.web.meeting_views import (
     meeting_view,
     person_view,
 )
+from news_assets.web.morning_page import (
+    MorningStory,
+    MorningView,
+    SilenceItem,
+    ThemeStories,
+    morning_view,
+    silent_publishers,
+)
 from news_assets.web.operations.monitoring import (
     agencies,
     changes,
@@ -65,6 +74,7 @@ from news_assets.web.parameters import (
     EditParameters,
     FailureParameters,
     MeetingParameters,
+    MorningParameters,
     OfDesk,
     OneArticle,
     OneMatter,
@@ -178,6 +188,14 @@ EDITS: Final = Operation(
     answer=Part[Edit],
     item=Edit,
 )
+SILENCES: Final = Operation(
+    path="silences",
+    summary="The publishers that are silent for longer than their habit explains",
+    parameters=OfDesk,
+    read=silent_publishers,
+    answer=Part[SilenceItem],
+    item=SilenceItem,
+)
 STORIES: Final = Operation(
     path="stories",
     summary=(
@@ -257,6 +275,19 @@ OPERATIONS: Final = (
         item=PersonView,
         parts=(VoteOfPerson, StoredOffice, StoredMember),
     ),
+    Operation(
+        path="morning",
+        summary=(
+            "The morning page of a day: its stories, rising themes, silent edits, silent"
+            " publishers and the next meetings"
+        ),
+        parameters=MorningParameters,
+        read=morning_view,
+        answer=MorningView,
+        item=MorningView,
+        parts=(MorningStory, StoryItem, ThemeStories, RisingTheme, SilenceItem),
+    ),
+    SILENCES,
     STORIES,
     Operation(
         path="stories/{story_id}",

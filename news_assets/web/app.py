@@ -15,7 +15,6 @@ from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
-from starlette.responses import RedirectResponse
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -38,6 +37,7 @@ from news_assets.web.forms import MEDIA_TYPES, json_document
 from news_assets.web.images import image_handler
 from news_assets.web.list_pages import LIST_PAGES, SEARCH_PAGE
 from news_assets.web.meeting_pages import MeetingPages
+from news_assets.web.morning_page import MorningPage, counted, visit_key
 from news_assets.web.operations.routes import operator_routes
 from news_assets.web.operations.sessions import (
     READ_ONLY,
@@ -50,6 +50,7 @@ from news_assets.web.page_times import KeptChoices
 from news_assets.web.parameters import (
     ArticleAddress,
     BriefingParameters,
+    MorningParameters,
     OneMeeting,
     OnePerson,
     SearchAddress,
@@ -143,6 +144,8 @@ def build_app(
     publishers = PublisherPages(archive, pages.page)
     feeds = FeedPages(archive, pages.page)
     stories = StoryPages(archive, pages.page)
+    morning = MorningPage(archive, pages.page)
+    of_morning = MorningParameters.names()
     cache = AnswerCache(archive, sessions.may_look)
 
     def cached(
@@ -158,7 +161,7 @@ def build_app(
     description = describe(OPERATIONS, version("news_assets"))
     article, suffix = "/articles/{article_id:article_id}", "{suffix:suffix}"
     routes: list[BaseRoute] = [
-        Route("/", lambda request: RedirectResponse("/search")),
+        Route("/", in_time(counted(cache.around(morning.page, of_morning, visit_key)))),
         cached("/about", pages.about),
         cached("/queries", pages.queries),
         cached("/queries.opml", pages.queries),

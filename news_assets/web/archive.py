@@ -21,6 +21,7 @@ from news_assets.errors import IndexingError, NewsAssetsError
 from news_assets.pipeline.alerts.query_file import Alerts, load_alerts
 from news_assets.pipeline.civic.exports import zones_of
 from news_assets.pipeline.stage_state.declaration import Findings
+from news_assets.pipeline.stories.unusual import ThemeHabits
 from news_assets.ports.search_index import SearchMode
 from news_assets.ports.services import Reader
 from news_assets.records.articles import ArticleRevision, RawArticle, StoredPage
@@ -48,6 +49,7 @@ from news_assets.store.queries.listed_articles import (
 )
 from news_assets.store.queries.poll_health import silent_agencies
 from news_assets.store.queries.stored_meetings import place_of_article
+from news_assets.store.queries.theme_habits import theme_habits
 from news_assets.store.queries.url_history import (
     StoredRows,
     events_of,
@@ -78,6 +80,8 @@ _LOAD_AGAIN_SECONDS: Final = 60.0  # after the model could not be loaded
 _COMMIT_SECONDS: Final = 0.5  # for which the number of the last commit is believed
 # for which silences are: 160 agencies take a third of a second, and hours to fall silent
 _SILENCES_FOR: Final = timedelta(minutes=1)
+_HABITS_FOR: Final = timedelta(minutes=10)  # eight weeks of articles take 0.1 s
+_MOST_HABITS: Final = 40  # days
 
 
 _TEXTS: Final = """
@@ -111,6 +115,7 @@ class Archive:
         self.rules = rules or Alerts()
         self._commit = (0, -_COMMIT_SECONDS)
         self._silences: dict[str, tuple[datetime, Findings]] = {}
+        self._habits: dict[date, tuple[datetime, ThemeHabits]] = {}
         self._is_model_ready = True
         self._load_again_at = math.inf
         self._is_civic = any(desk.is_civic for desk in desks)
@@ -465,6 +470,19 @@ class Archive:
             return kept[1]
         found = silent_agencies(lake, desk, now)
         self._silences[desk.key] = (now, found)
+        return found
+
+    def theme_habits(self, day: date, now: datetime) -> ThemeHabits:
+        """Return the articles by theme of the weeks before a day, or those of up to ten
+        minutes ago. Raises LakeError.
+        """
+        kept = self._habits.get(day)
+        if kept is not None and now - kept[0] < _HABITS_FOR:
+            return kept[1]
+        found = theme_habits(self.lake, day)
+        if len(self._habits) >= _MOST_HABITS:
+            self._habits.clear()
+        self._habits[day] = (now, found)
         return found
 
     def is_ready(self) -> None:

@@ -58,7 +58,10 @@ class AnswerCache:
         self._changing = threading.Lock()
 
     def around(
-        self, handler: Handler, parameters: Collection[str] | None = ()
+        self,
+        handler: Handler,
+        parameters: Collection[str] | None = (),
+        varies: Callable[[Request], str] = lambda request: "",
     ) -> Handler:
         """Return a handler that answers as this one, from the cache if it can. All its
         answers have the status 200.
@@ -67,6 +70,7 @@ class AnswerCache:
             handler: What makes an answer.
             parameters: Names of the address's parameters that the answer depends on,
                 beside those of `CHOICES`; None for all.
+            varies: What else of a request the answer depends on.
         """
         names = None if parameters is None else {*parameters, *CHOICES}
 
@@ -76,7 +80,7 @@ class AnswerCache:
                 return handler(request)
             words_only = "by words" if self._archive.is_by_words_only() else ""
             reader = "operator" if self._is_operator(request) else ""
-            key = (*_key(request, names), words_only, reader)
+            key = (*_key(request, names), words_only, reader, varies(request))
             kept = self._kept_or_made(key, lambda: handler(request))
             if kept.headers["etag"] in request.headers.get("if-none-match", ""):
                 return _not_modified(kept)

@@ -58,6 +58,7 @@ def list_feeds(archive: Archive) -> list[NamedFeed]:
         NamedFeed("Stories", "/stories", "/stories.atom"),
         NamedFeed("Silently edited", "/changes", "/changes.atom"),
     ]
+    found.append(NamedFeed("Fell silent", "/silences", "/silences.atom"))
     if has_meetings(archive):
         found.append(NamedFeed("Meetings", "/meetings", "/meetings.atom"))
     return found

@@ -24,6 +24,7 @@ from news_assets.web.api_operations import (
     FAILURES,
     MEETINGS,
     SEARCH,
+    SILENCES,
     SOURCES,
     STORIES,
     TRENDS,
@@ -44,6 +45,7 @@ from news_assets.web.forms import (
 from news_assets.web.markup import article_html
 from news_assets.web.meeting_pages import calendar, entries_of
 from news_assets.web.meeting_views import MeetingItem
+from news_assets.web.morning_page import silence_entries
 from news_assets.web.parameters import (
     MeetingParameters,
     Parameters,
@@ -289,6 +291,14 @@ LIST_PAGES: Final = (
         sheet=sheet_of(EDITS, {"publisher": publisher, "page": page_of_edit}),
         entries=edit_entries,
         of_feed={"limit": "20"},
+    ),
+    ListPage(
+        path="/silences",
+        title="Fell silent",
+        template="silences.html",
+        operation=SILENCES,
+        sheet=sheet_of(SILENCES, {"publisher": publisher}),
+        entries=silence_entries,
     ),
     ListPage(
         path="/meetings",

@@ -23,6 +23,8 @@ _MAX_KEYS_CHARS: Final = 2_000
 MAX_LIMIT: Final = 100
 MAX_PAGE: Final = 100
 _SHOWN_CHARS: Final = 40
+_FIRST_DAY: Final = date(1970, 1, 1)
+_LAST_DAY: Final = date(9000, 1, 1)
 _MAX_NUMBER: Final = 2**53  # numbers of cursors are counts and positions
 
 EditKind = Literal["silent", "all"]
@@ -40,6 +42,11 @@ def _keys(meaning: str) -> Any:
 
 def _key(meaning: str) -> Any:
     return Field(None, max_length=_MAX_KEY_CHARS, description=meaning)
+
+
+def _day(meaning: str) -> Any:
+    # so that the days around it are dates too
+    return Field(None, ge=_FIRST_DAY, le=_LAST_DAY, description=meaning)
 
 
 class Parameters(BaseModel, frozen=True, validate_by_name=True):
@@ -198,7 +205,7 @@ class StoryParameters(OfDesk, frozen=True):
     publishers: int = Field(
         2, ge=1, le=1_000, description="at least so many independent publishers"
     )
-    day: date | None = Field(None, description="the last day; by default today")
+    day: date | None = _day("the last day; by default today")
     days: int = Field(2, ge=1, le=366, description="how many days, to the last one")
 
     def span(self, today: date) -> tuple[date, date]:
@@ -220,6 +227,13 @@ class BriefingParameters(StoryParameters, frozen=True):
     publishers: int = Field(
         1, ge=1, le=1_000, description="at least so many independent publishers"
     )
+
+
+class MorningParameters(Parameters, frozen=True):
+    """The morning page of a day."""
+
+    day: date | None = _day("the day; by default today")
+    desk: str | None = _key("key of the desk")
 
 
 STORY_FILTERS: Final = ("desk", "agency", "theme", "language", "day")

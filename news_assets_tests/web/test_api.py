@@ -27,6 +27,8 @@ EXAMPLES = {
     ),
     "matters_desk_agency_matter": ("/matters/cities/springfieldIL/file:26-101",),
     "persons_desk_agency_person": ("/persons/cities/springfieldIL/alder-lee",),
+    "morning": ("/morning", "/morning?day=2026-11-20&desk=d"),
+    "silences": ("/silences", "/silences?desk=none"),
     "stories": ("/stories?days=366&publishers=1", "/stories?day=2026-11-20&limit=1"),
     "briefing": ("/briefing?days=366", "/briefing?day=2026-11-20&limit=1"),
     "stories_story_id": (f"/stories/{STORY}",),

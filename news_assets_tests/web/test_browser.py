@@ -15,6 +15,9 @@ Axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe
 
 STORY = story_id_of(TODAY, "a-1")
 PAGES = (
+    "/",
+    f"/?day={TODAY}&lang=pt",
+    "/silences",
     "/about",
     "/about?lang=pt",
     "/search",
@@ -43,6 +46,7 @@ PAGES = (
     "/nothing",
 )
 COUNCIL_PAGES = (
+    "/?lang=en",
     "/meetings",
     "/meetings?lang=pt&status=passed",
     "/meetings?body=nothing",

@@ -15,6 +15,7 @@ from news_assets.store.transaction import Snapshot
 _MOVED: Final = timedelta(days=7)  # an article may have another day than its edit
 _WHICH: Final = """
     cause != 'method' AND replaced_at >= $first
+        AND ($until IS NULL OR replaced_at < $until::TIMESTAMPTZ)
         AND ($desk IS NULL OR desk = $desk) AND ($agency IS NULL OR agency = $agency)
 """
 _DAYS: Final = f"SELECT min(day), max(day) FROM article_revisions WHERE {_WHICH}"
@@ -69,6 +70,7 @@ def newest_edits(
     *,
     first: datetime,
     silent_only: bool,
+    until: datetime | None = None,
     desk: str | None = None,
     agency: str | None = None,
     after: tuple[datetime, str] | None = None,
@@ -79,13 +81,19 @@ def newest_edits(
     Args:
         lake: The lake.
         first: Edits found since this time.
+        until: Only edits found before this time.
         silent_only: Only those that the page does not mention.
         desk: Key of the desk.
         agency: Key of the agency.
         after: replaced_at and article_id; only edits that come after it.
         limit: How many edits.
     """
-    which: dict[str, Any] = {"first": first, "desk": desk, "agency": agency}
+    which: dict[str, Any] = {
+        "first": first,
+        "until": until,
+        "desk": desk,
+        "agency": agency,
+    }
     after_at, after_id = after or (None, None)
     with lake.latest() as snapshot:
         first_day, last_day = snapshot.query(_DAYS, which).row(0)
