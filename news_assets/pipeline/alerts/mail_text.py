@@ -24,6 +24,7 @@ _PORTUGUESE: Final = {
     "Edited silently": "Editado em silêncio",
     "Withdrawn": "Retirado",
     "Meeting: {when}": "Reunião: {when}",
+    "{count} publishers: {names}": "{count} órgãos: {names}",
     "at once": "na hora",
     "daily": "uma vez por dia",
     "weekly": "uma vez por semana",
@@ -90,6 +91,12 @@ def _block(article: Mapping[str, Any], language: str) -> str:
     if change := article.get("change"):
         title = f"{phrase(CHANGES[change], language)}: {title}"
     lines = [title, " · ".join(facts)]
+    if (story := article.get("story")) and story["publisher_count"] > 1:
+        count, names = story["publisher_count"], ", ".join(story["publishers"])
+        text = "{count} publishers: {names}"
+        lines.append(
+            phrase(text, language, count=count, names=_cut(names, _MAX_TITLE_CHARS))
+        )
     if meeting := article.get("meeting"):
         when = [meeting["when"], meeting["place"]]
         lines.append(

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 from news_assets.errors import NotifyError
 from news_assets.pipeline.alerts.mail_text import subject_of
 from news_assets.pipeline.alerts.query_file import Alerts, Operators, SavedQuery
+from news_assets.pipeline.alerts.story_hits import SortedHits, sort_hits
 from news_assets.ports.services import Lake, Rows
 from news_assets.records.alerts import (
     OPERATORS,
@@ -31,6 +32,7 @@ from news_assets.records.derived import EnrichedArticle
 from news_assets.records.desks import Desk
 from news_assets.records.meetings import StoredMeeting
 from news_assets.records.reading import WITHDRAWN
+from news_assets.records.stories import Story
 from news_assets.retry_table import MESSAGE
 from news_assets.text.dates import zone_info
 
@@ -74,19 +76,22 @@ def tell_hits(
     Hits of queries that are no longer in the file, and those whose article is
     withdrawn, give no message.
     """
-    new = _due(rows.read(QueryHit, told_at=[None]), now)
-    changes = _due(rows.read(ChangeHit, told_at=[None]), now)
-    if not new and not changes:
-        return []
     queries = {query.name: query for query in alerts.queries}
+    due = _due(rows.read(QueryHit, told_at=[None]), now)
+    found = sort_hits(rows, queries, due, now)
+    rows.upsert(found.waiting)
+    changes = _due(rows.read(ChangeHit, told_at=[None]), now)
+    if not due and not changes:
+        return []
     messages: list[Message] = []
-    for name, articles in _new_by_query(rows, new, publishers).items():
+    for name, articles in _new_by_query(rows, found, publishers).items():
         if name in queries:
             messages += _messages(queries[name], "articles", articles, now)
     for name, articles in _changes_by_query(rows, changes, publishers).items():
         if name in queries:
             messages += _messages(queries[name], "changes", articles, now)
-    rows.upsert([replace(hit, told_at=now) for hit in new])
+    told = [*found.telling, *found.covered]
+    rows.upsert([replace(hit, told_at=now) for hit in told])
     rows.upsert([replace(hit, told_at=now) for hit in changes])
     rows.upsert(messages)
     return messages
@@ -97,15 +102,37 @@ def _due(hits: Iterable[_Hit], now: datetime) -> list[_Hit]:
 
 
 def _new_by_query(
-    rows: Rows, hits: Sequence[QueryHit], publishers: Publishers
+    rows: Rows, hits: SortedHits, publishers: Publishers
 ) -> dict[str, list[dict[str, Any]]]:
-    """Return what messages say of the articles of these hits, by query."""
-    facts = _facts_of(rows, {hit.article_id for hit in hits}, publishers)
+    """Return what messages say of the articles of these hits, by query; of queries that
+    tell stories also the story.
+    """
+    facts = _facts_of(rows, {hit.article_id for hit in hits.telling}, publishers)
     found: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for hit in sorted(hits, key=lambda hit: (hit.query, hit.article_id)):
-        if hit.article_id in facts:
-            found[hit.query].append(facts[hit.article_id])
+    for hit in sorted(hits.telling, key=lambda hit: (hit.query, hit.article_id)):
+        if hit.article_id not in facts:
+            continue
+        of_article = facts[hit.article_id]
+        story = hits.stories.get(hit.article_id)
+        if hit.query in hits.by_story and story is not None:
+            of_article = of_article | {"story": _story_facts(story, publishers)}
+        found[hit.query].append(of_article)
     return found
+
+
+def _story_facts(story: Story, publishers: Publishers) -> dict[str, Any]:
+    names = []
+    for one in story.publishers:
+        desk, _, agency = one.partition("/")
+        publisher = publishers.get((desk, agency))
+        names.append(publisher.name if publisher else agency)
+    return {
+        "story_id": story.story_id,
+        "title": story.title,
+        "publisher_count": story.publisher_count,
+        "article_count": story.article_count,
+        "publishers": names,
+    }
 
 
 def _changes_by_query(
@@ -216,6 +243,8 @@ def _lines(article: dict[str, Any]) -> str:
     title, url = article["title"], article["url"]
     if len(title) > _MAX_TITLE_CHARS:
         title = f"{title[: _MAX_TITLE_CHARS - 1]}…"
+    if (story := article.get("story")) and story["publisher_count"] > 1:
+        title = f"{title} ({story['publisher_count']} publishers)"
     if article.get("change"):
         title = f"{article['change']}: {title}"
     if len(url) > _MAX_URL_CHARS:

@@ -143,7 +143,9 @@ class SavedQuery(_Spec):
     `query` has the syntax of searches, but of words without operators every one must
     occur; an empty one matches everything that passes the filters. Articles published
     more than `max_age_hours` ago give no message, except with `backfill`. Messages name
-    the `title`, by default the name. `changes` are told too, those after `since`.
+    the `title`, by default the name. `changes` are told too, those after `since`. With
+    `stories`, or more than one of `publishers`, a story is told once, when so many
+    independent publishers have told it.
     """
 
     name: Name
@@ -165,7 +167,14 @@ class SavedQuery(_Spec):
     since: datetime | None = None
     max_age_hours: int = Field(48, ge=1, le=8760)
     backfill: bool = False
+    stories: bool = False
+    publishers: int = Field(1, ge=1, le=1000)
     to: Names
+
+    @property
+    def tells_stories(self) -> bool:
+        """Whether it tells a story once, not each of its articles."""
+        return self.stories or self.publishers > 1
 
 
 class Operators(_Spec):
