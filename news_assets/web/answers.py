@@ -33,12 +33,24 @@ class Part(Generic[_Item]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HitStory:
+    """The story of a hit, with the other hits of it in the same part."""
+
+    story_id: Annotated[str, "id of the story"]
+    title: Annotated[str | None, "its headline"]
+    publisher_count: Annotated[int, "number of its independent publishers"]
+    article_count: Annotated[int, "number of its articles"]
+    others: Annotated[Sequence[SearchHit], "hits that are not among the items"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SearchPart:
     """A part of the hits, their total number, and counts by value of each facet.
 
     `mode` is how they were found: by words also while the model for searches by meaning is
     loaded. `appearances` are the others of the matter of a hit, by its article_id, the newest
-    first: a matter of several meetings is one hit, as its item in the next meeting.
+    first: a matter of several meetings is one hit, as its item in the next meeting. `stories` are
+    those of the hits, by article_id, where each story is wanted once.
     """
 
     items: Sequence[SearchHit]
@@ -47,6 +59,7 @@ class SearchPart:
     facets: Mapping[str, Mapping[str, int]]
     mode: SearchMode
     appearances: Mapping[str, Sequence[ItemAppearance]] = field(default_factory=dict)
+    stories: Mapping[str, HitStory] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

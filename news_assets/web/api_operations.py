@@ -28,6 +28,7 @@ from news_assets.web.answers import (
     AgencyItem,
     ArticleView,
     CoverageItem,
+    HitStory,
     Part,
     SearchPart,
     SourceItem,
@@ -139,6 +140,7 @@ SEARCH: Final = Operation(
     read=Archive.search,
     answer=SearchPart,
     item=SearchHit,
+    parts=(HitStory,),
 )
 SOURCES: Final = Operation(
     path="sources",

@@ -50,6 +50,7 @@ from news_assets.store.queries.listed_articles import (
 from news_assets.store.queries.poll_health import silent_agencies
 from news_assets.store.queries.stored_meetings import place_of_article
 from news_assets.store.queries.theme_habits import theme_habits
+from news_assets.store.queries.told_stories import story_by_article
 from news_assets.store.queries.url_history import (
     StoredRows,
     events_of,
@@ -60,7 +61,7 @@ from news_assets.store.transaction import Snapshot
 from news_assets.taxonomy.taxonomy_files import Taxonomy, taxonomy_of
 from news_assets.text.dates import day_of
 from news_assets.text.query_parser import has_meaning
-from news_assets.web.answers import ArticleView, Part, SearchPart, part_of
+from news_assets.web.answers import ArticleView, HitStory, Part, SearchPart, part_of
 from news_assets.web.parameters import (
     MAX_LIMIT,
     MAX_PAGE,
@@ -224,6 +225,9 @@ class Archive:
         hits = next_first(
             answer.hits, groups, address.filters, datetime.now(UTC).date()
         )
+        stories: dict[str, HitStory] = {}
+        if address.stories:
+            hits, stories = self._by_story(hits)
         return SearchPart(
             items=hits,
             next=following,
@@ -231,7 +235,34 @@ class Archive:
             facets=answer.facets,
             mode=self._mode_of(address),
             appearances=_beneath(hits, groups),
+            stories=stories,
         )
+
+    def _by_story(
+        self, hits: Sequence[SearchHit]
+    ) -> tuple[list[SearchHit], dict[str, HitStory]]:
+        """Return the first hit of each story and those without one, and the stories with
+        their other hits by the article_id of the first.
+        """
+        ids, days = [hit.article_id for hit in hits], [hit.day for hit in hits]
+        of_article = story_by_article(self.lake, ids, days)
+        groups: dict[str, list[SearchHit]] = {}
+        for hit in hits:
+            story = of_article.get(hit.article_id)
+            key = story.story_id if story else hit.article_id
+            groups.setdefault(key, []).append(hit)
+        stories: dict[str, HitStory] = {}
+        for first, *others in groups.values():
+            story = of_article.get(first.article_id)
+            if story is not None:
+                stories[first.article_id] = HitStory(
+                    story_id=story.story_id,
+                    title=story.title,
+                    publisher_count=story.publisher_count,
+                    article_count=story.article_count,
+                    others=others,
+                )
+        return [group[0] for group in groups.values()], stories
 
     def _by_number(self, address: SearchAddress) -> SearchAddress:
         """Return the search for a public number as that for the phrase which agendas

@@ -366,6 +366,9 @@ class SearchAddress(ListParameters, frozen=True):
     matter: str | None = _key("key of the matter")
     meeting_status: str | None = _key("status of the meeting")
     explain: bool = Field(False, description="whether each item says why it was found")
+    stories: bool = Field(
+        False, description="whether each story is one item of a part, as its best hit"
+    )
     page: int = Field(
         1, ge=1, le=MAX_PAGE, description="number of the page, instead of a cursor"
     )

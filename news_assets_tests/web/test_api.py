@@ -13,7 +13,7 @@ from news_assets_tests.support.small_desk import TODAY
 API = "/api/v1"
 STORY = story_id_of(TODAY, "a-1")  # the first article begins it
 EXAMPLES = {
-    "search": ("/search?q=bus&mode=keyword", "/search?limit=1"),
+    "search": ("/search?q=bus&mode=keyword&stories=true", "/search?limit=1"),
     "trends": ("/trends?q=bus", "/trends?measure=share&split=publisher&by=week"),
     "articles": (
         "/articles",

@@ -106,3 +106,20 @@ def test_the_feed_of_a_story_has_its_articles_and_their_edits(
     assert "https://example.org/1" in links
     assert any("/articles/a-1/revisions/" in link for link in links)
     assert f"/stories/{STORY}.atom" in browser.get(f"/stories/{STORY}").text
+
+
+def test_a_search_has_each_story_once_if_that_is_wanted(browser: httpx.Client) -> None:
+    words = {"q": "bus", "mode": "keyword"}
+    every = browser.get("/api/v1/search", params=words).json()
+    once = browser.get("/api/v1/search", params=words | {"stories": "true"}).json()
+    page = browser.get("/search", params=words | {"stories": "true"}).text
+
+    (story,) = once["stories"].values()
+    kept = [hit["article_id"] for hit in once["items"]]
+    others = [hit["article_id"] for hit in story["others"]]
+    assert story["story_id"] == STORY
+    assert others != []
+    assert sorted(kept + others) == sorted(hit["article_id"] for hit in every["items"])
+    assert (every["stories"], every["found"]) == ({}, once["found"])
+    assert f'href="/stories/{STORY}"' in page
+    assert "checked> each story once" in page

@@ -204,6 +204,28 @@ def stories_of_articles(
     return [NearStory(story=one, text=texts.get(one.article_id) or "") for one in found]
 
 
+def story_by_article(
+    lake: Lake, article_ids: Sequence[str], days: Collection[date]
+) -> dict[str, Story]:
+    """Return the stories of these articles of some days by article_id; only those of
+    several articles.
+    """
+    if not article_ids:
+        return {}
+    given: dict[str, Any] = {"ids": list(article_ids)}
+    given |= {"first_day": min(days), "last_day": max(days)}
+    with lake.latest() as reader:
+        rows = reader.rows_of(_STORIES_OF, given)
+        of_article = {row["article_id"]: row["story_id"] for row in rows}
+        stories = reader.read(Story, story_id=set(of_article.values()))
+    several = {one.story_id: one for one in stories if one.article_count > 1}
+    return {
+        article_id: several[story_id]
+        for article_id, story_id in of_article.items()
+        if story_id in several
+    }
+
+
 def _central_texts(reader: Snapshot, stories: Sequence[Story]) -> dict[str, str]:
     if not stories:
         return {}
