@@ -140,7 +140,8 @@ class OperatorAction:
     operator: Annotated[str, "name given at the log-in; API for the bare token"]
     action: Annotated[
         str,
-        "retry, withdraw, bring back, label, save query, delete query, send again or log out",
+        "retry, withdraw, bring back, label, save query, delete query, send again, merge names,"
+        " separate names or log out",
     ]
     article_id: Annotated[
         str, "id of the article; empty if the action is about a saved query"
@@ -149,6 +150,6 @@ class OperatorAction:
     agency: Annotated[str, "key of the article's agency"]
     detail: Annotated[
         str,
-        "reason of the withdrawal, stages that are retried, themes, name of the saved query, or id"
-        " of the session that ended",
+        "reason of the withdrawal, stages that are retried, themes, name of the saved query, ids of"
+        " names, or id of the session that ended",
     ]

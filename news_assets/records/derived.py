@@ -133,6 +133,16 @@ class CachedEnrichment:
     ] = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NameMerge:
+    """Two names of the same person, body or place, as an operator says."""
+
+    name_id: Annotated[str, "id of the name, as in `entity_ids`"]
+    same_as: Annotated[str, "id of the name whose page has its articles"]
+    merged_by: Annotated[str, "name given at the log-in; API for the bare token"]
+    merged_at: Annotated[datetime, "time when it was said"]
+
+
 @stays_when_withdrawn(loses_content=False)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThemeLabel:

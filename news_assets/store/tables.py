@@ -54,6 +54,7 @@ from news_assets.records.derived import (
     EnrichedArticle,
     Failure,
     IndexedDocument,
+    NameMerge,
     ThemeLabel,
 )
 from news_assets.records.meetings import (
@@ -209,6 +210,7 @@ TABLES: tuple[Table, ...] = (
     ),
     Table("followers", Follower, ("name",)),
     Table("saved_queries", StoredQuery, ("name",)),
+    Table("name_merges", NameMerge, ("name_id",)),
     Table("subscriptions", Subscription, ("subscription_id",), is_private=True),
     Table(
         "query_hits",

@@ -15,12 +15,13 @@ from news_assets.pipeline.stories.briefing import BriefedStory, Briefing, Quote
 from news_assets.pipeline.stories.statements import Sentence, Statement
 from news_assets.pipeline.stories.unusual import RisingTheme
 from news_assets.records.councils import StoredMember, StoredOffice
-from news_assets.records.derived import Change
+from news_assets.records.derived import Change, NameMerge
 from news_assets.records.stories import Story, StoryChange
 from news_assets.search import SearchHit
 from news_assets.store.queries.edits import Edit
 from news_assets.store.queries.listed_articles import ListedArticle
 from news_assets.store.queries.listed_failures import ListedFailure
+from news_assets.store.queries.names import NameItem
 from news_assets.store.queries.ranked_stories import StoryItem
 from news_assets.store.queries.stored_meetings import VoteOfPerson
 from news_assets.store.queries.told_stories import StoryArticle, StoryPublisher
@@ -57,6 +58,12 @@ from news_assets.web.morning_page import (
     morning_view,
     silent_publishers,
 )
+from news_assets.web.name_pages import (
+    CountedPublisher,
+    NameView,
+    name_view,
+    read_names,
+)
 from news_assets.web.operations.monitoring import (
     agencies,
     changes,
@@ -76,10 +83,12 @@ from news_assets.web.parameters import (
     FailureParameters,
     MeetingParameters,
     MorningParameters,
+    NameParameters,
     OfDesk,
     OneArticle,
     OneMatter,
     OneMeeting,
+    OneName,
     OnePerson,
     OneStory,
     ParameterError,
@@ -230,8 +239,26 @@ BRIEFING: Final = Operation(
     item=Briefing,
     parts=(BriefedStory, Quote),
 )
+NAMES: Final = Operation(
+    path="names",
+    summary="The people, bodies and places of the last days, those of the most articles first",
+    parameters=NameParameters,
+    read=read_names,
+    answer=Part[NameItem],
+    item=NameItem,
+)
 OPERATIONS: Final = (
     SEARCH,
+    NAMES,
+    Operation(
+        path="names/{kind}/{name}",
+        summary="One person, body or place with its articles, publishers and stories",
+        parameters=OneName,
+        read=name_view,
+        answer=NameView,
+        item=NameView,
+        parts=(NameItem, NameMerge, CountedPublisher, Story),
+    ),
     TRENDS,
     Operation(
         path="articles",

@@ -38,12 +38,14 @@ from news_assets.web.images import image_handler
 from news_assets.web.list_pages import LIST_PAGES, SEARCH_PAGE
 from news_assets.web.meeting_pages import MeetingPages
 from news_assets.web.morning_page import MorningPage, counted, visit_key
+from news_assets.web.name_pages import NamePages
 from news_assets.web.operations.routes import operator_routes
 from news_assets.web.operations.sessions import (
     READ_ONLY,
     Access,
     Sessions,
     ended_sessions,
+    posted,
 )
 from news_assets.web.page_handlers import Pages
 from news_assets.web.page_times import KeptChoices
@@ -146,6 +148,7 @@ def build_app(
     stories = StoryPages(archive, pages.page)
     morning = MorningPage(archive, pages.page)
     of_morning = MorningParameters.names()
+    named = NamePages(archive, sessions, pages.page)
     cache = AnswerCache(archive, sessions.may_look)
 
     def cached(
@@ -179,6 +182,8 @@ def build_app(
         ),
         cached(f"/stories/{{story_id:article_id}}{suffix}", stories.story),
         cached("/briefing.md", markdown_handler(archive), BriefingParameters.names()),
+        cached(f"/names/{{kind}}/{{name:article_id}}{suffix}", named.name),
+        Route("/operations/names", posted(named.change), methods=["POST"]),
         cached("/days/{day}", pages.day),
         cached("/publishers/{desk}/{agency:path}", publishers.publisher),
         cached("/facets/{facet}", pages.facet, (*SearchAddress.names(), "contains")),

@@ -23,6 +23,7 @@ from news_assets.web.api_operations import (
     EDITS,
     FAILURES,
     MEETINGS,
+    NAMES,
     SEARCH,
     SILENCES,
     SOURCES,
@@ -46,6 +47,7 @@ from news_assets.web.markup import article_html
 from news_assets.web.meeting_pages import calendar, entries_of
 from news_assets.web.meeting_views import MeetingItem
 from news_assets.web.morning_page import silence_entries
+from news_assets.web.name_pages import page_of_name
 from news_assets.web.parameters import (
     MeetingParameters,
     Parameters,
@@ -268,6 +270,13 @@ SEARCH_PAGE: Final = ListPage(
     of_feed={"sort": "date", "limit": "50"},
 )
 LIST_PAGES: Final = (
+    ListPage(
+        path="/names",
+        title="People, bodies and places",
+        template="names.html",
+        operation=NAMES,
+        sheet=sheet_of(NAMES, {"page": page_of_name}),
+    ),
     ListPage(
         path="/stories",
         title="Stories",

@@ -65,6 +65,7 @@ from news_assets.web.forms import (
 from news_assets.web.list_pages import ListPage, other_form
 from news_assets.web.markup import article_html, is_cut, passages
 from news_assets.web.meeting_views import first_day_to_come, has_meetings
+from news_assets.web.name_pages import KINDS
 from news_assets.web.operations.failure_pages import overview
 from news_assets.web.operations.monitoring import coverage, source_health, worst_first
 from news_assets.web.operations.query_actions import listed_queries
@@ -162,6 +163,7 @@ class Pages:
             "max_rows": MAX_ROWS,
             "source_facts": _source_facts,
             "agency_name": archive.agency_name,
+            "name_kinds": KINDS,
             "zone_of": archive.zone_of,
             "theme_label": archive.theme_label,
             "article_html": article_html,

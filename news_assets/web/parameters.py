@@ -317,6 +317,22 @@ class OnePerson(ListParameters, frozen=True):
     )
 
 
+class NameParameters(OfDesk, frozen=True):
+    """The people, bodies and places that the articles of the last days name."""
+
+    kind: str | None = _key("person, body or place")
+    days: int = Field(30, ge=1, le=3_660, description="how many days back, to now")
+
+
+class OneName(Parameters, frozen=True):
+    """A person, body or place."""
+
+    kind: str = Field(max_length=_MAX_KEY_CHARS, description="kind of its id")
+    name: str = Field(
+        max_length=_MAX_KEY_CHARS, description="words of its id, as ana-lima"
+    )
+
+
 class FailureParameters(OfDesk, frozen=True):
     """The failures, newest first."""
 

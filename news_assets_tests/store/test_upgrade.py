@@ -37,6 +37,7 @@ from news_assets.records.derived import (
     Change,
     EnrichedArticle,
     Failure,
+    NameMerge,
     ThemeLabel,
 )
 from news_assets.records.meetings import (
@@ -117,7 +118,7 @@ ADDED_TABLES = (
     *(CopyKey, ModelCall, ModelState, ThemeLabel, EnrichmentBatch),
     *(StoredMeeting, StoredItem, MeetingChange, Matter, StoredDocument),
     *(StoredVote, StoredMember, StoredBody, StoredOffice),
-    *(StoryMember, Story, StoryChange),
+    *(StoryMember, Story, StoryChange, NameMerge),
     *(
         Change,
         Follower,

@@ -235,7 +235,17 @@ def fill(room: Newsroom) -> None:
         key_points=("A",),
         key_point_spans=("",),
     )
-    room.lake.transact(lambda rows: rows.upsert([row]))
+    [other] = room.lake.read(EnrichedArticle, article_id=["a-1"])
+    named = [_with_names(one) for one in (row, other)]
+    room.lake.transact(lambda rows: rows.upsert(named))
+
+
+def _with_names(row: EnrichedArticle) -> EnrichedArticle:
+    return replace(
+        row,
+        entities=("Ana Lima", "City Council"),
+        entity_ids=("person/ana-lima", "body/city-council"),
+    )
 
 
 @contextmanager

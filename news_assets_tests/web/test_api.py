@@ -15,6 +15,8 @@ STORY = story_id_of(TODAY, "a-1")  # the first article begins it
 EXAMPLES = {
     "search": ("/search?q=bus&mode=keyword&stories=true", "/search?limit=1"),
     "trends": ("/trends?q=bus", "/trends?measure=share&split=publisher&by=week"),
+    "names": ("/names?days=3660", "/names?kind=person&desk=d&agency=a&days=3660"),
+    "names_kind_name": ("/names/person/ana-lima",),
     "articles": (
         "/articles",
         "/articles?desk=d&agency=a&outcome=ok&from=2026-01-01&to=2026-12-31&limit=2",

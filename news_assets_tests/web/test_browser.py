@@ -40,6 +40,8 @@ PAGES = (
     "/trends?q=bus%0Aline1&by=day&from=2026-11-01&to=2026-11-30&lang=pt",
     "/trends?measure=share&split=publisher",
     "/trends?language=fr",
+    "/names?days=3660&lang=pt",
+    "/names/person/ana-lima",
     "/facets/agency?lang=pt",
     "/operations/login",
     "/operations/articles/a-2",

@@ -44,6 +44,8 @@ PAGES = (
     f"/stories/{STORY}",
     f"/stories?day={TODAY}&publishers=1",
     "/trends?q=bus%0Aline1&by=day",
+    "/names?days=3660",
+    "/names/person/ana-lima",
     "/facets/agency?q=bus",
 )
 

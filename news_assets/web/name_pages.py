@@ -1,0 +1,217 @@
+"""The people, bodies and places that articles name: the list of some days; the page of one,
+with its articles, publishers, stories and the names beside it; and what operators merge.
+"""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Final
+from urllib.parse import quote
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from news_assets.ports.services import Rows
+from news_assets.records.derived import NameMerge
+from news_assets.records.stories import Story
+from news_assets.store.queries.listed_articles import ListedArticle, named_articles
+from news_assets.store.queries.names import (
+    NamedArticles,
+    NameFilters,
+    NameItem,
+    kind_of,
+    listed_names,
+    named_by,
+    resolved,
+)
+from news_assets.web.answers import Part, slice_of
+from news_assets.web.archive import Archive
+from news_assets.web.charts import Bar, bars_of
+from news_assets.web.forms import FEED_FORMS, Entry, Feed, form_of, json_document
+from news_assets.web.operations.article_actions import Render
+from news_assets.web.operations.sessions import Sessions, note, read_form
+from news_assets.web.parameters import NameParameters, OneName, SearchAddress
+
+KINDS: Final = {"person": "People", "body": "Bodies", "place": "Places"}
+_NEWEST: Final = 20  # articles of a page and a feed
+_MAX_ID_CHARS: Final = 200
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountedPublisher:
+    """A publisher with the number of its articles that have a name."""
+
+    desk: Annotated[str, "key of the desk"]
+    agency: Annotated[str, "key of the agency"]
+    articles: Annotated[int, "number of articles"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NameView:
+    """A person, body or place with what names it."""
+
+    name_id: Annotated[str, "id: kind and words; of a merged name that of the other"]
+    kind: Annotated[str, "person, body, place or another kind of a model"]
+    name: Annotated[str, "the most frequent spelling"]
+    aliases: Annotated[Sequence[str], "other spellings, the most frequent first"]
+    merges: Annotated[Sequence[NameMerge], "what operators merged into it"]
+    article_count: Annotated[int, "number of articles, without copies"]
+    newest: Annotated[Sequence[ListedArticle], "the newest articles"]
+    publishers: Annotated[Sequence[CountedPublisher], "publishers, most articles first"]
+    beside: Annotated[Sequence[NameItem], "the names that most of its articles have"]
+    stories: Annotated[Sequence[Story], "its stories, the newest first"]
+    days: Annotated[dict[str, int], "number of articles by day"]
+
+
+# --- lists ----------------------------------------------------------------------------
+
+
+def read_names(archive: Archive, parameters: NameParameters) -> Part[NameItem]:
+    """Return a part of the names of the last days. Raises ParameterError."""
+    last_day = archive.today()
+    filters = NameFilters(
+        first_day=last_day - timedelta(days=parameters.days - 1),
+        last_day=last_day + timedelta(days=1),  # it may have begun in the east
+        kind=parameters.kind,
+        desk=parameters.desk,
+        agency=parameters.agency,
+    )
+    return slice_of(listed_names(archive.lake, filters), parameters)
+
+
+def page_of_name(archive: Archive, item: NameItem, base: str) -> str:
+    """Return the address of the page of a name."""
+    return f"{base}/names/{quote(item.name_id)}"
+
+
+# --- one name -------------------------------------------------------------------------
+
+
+def name_view(archive: Archive, one: OneName) -> NameView | None:
+    """Return a name, or the one that it was merged into; None where nothing has it."""
+    found = named_by(archive.lake, f"{one.kind}/{one.name}")
+    return None if found is None else _view(archive, found)
+
+
+def _view(archive: Archive, found: NamedArticles) -> NameView:
+    ids, days = found.article_ids[:_NEWEST], set(found.article_days[:_NEWEST])
+    publishers = []
+    for (desk, agency), count in found.publishers.items():
+        publishers.append(CountedPublisher(desk=desk, agency=agency, articles=count))
+    return NameView(
+        name_id=found.name_id,
+        kind=kind_of(found.name_id),
+        name=found.name,
+        aliases=found.aliases,
+        merges=found.merges,
+        article_count=len(found.article_ids),
+        newest=named_articles(archive.lake, ids, days),
+        publishers=publishers,
+        beside=found.beside,
+        stories=found.stories,
+        days=dict(found.days),
+    )
+
+
+def bars_of_name(view: NameView) -> Sequence[Bar]:
+    """Return the articles of a name over time."""
+    return bars_of(view.days)
+
+
+class NamePages:
+    """The handlers of a name; `render` makes a page of a template and values."""
+
+    def __init__(self, archive: Archive, sessions: Sessions, render: Render) -> None:
+        self._archive, self._sessions, self._render = archive, sessions, render
+
+    def name(self, request: Request) -> Response:
+        """Return the page of a name, or its feed; 404 where no article has it."""
+        one = OneName.of(request.path_params)
+        view = name_view(self._archive, one)
+        if view is None:
+            raise HTTPException(404, f"no article names {one.kind}/{one.name}")
+        form = form_of(request)
+        if form in FEED_FORMS:
+            base = str(request.base_url).rstrip("/")
+            return FEED_FORMS[form](_feed(self._archive, view, base, form))
+        if form:
+            return json_document(asdict(view))
+        path = f"/names/{quote(view.name_id)}"
+        search = SearchAddress(entity=view.name, sort="date")
+        return self._render(
+            request,
+            "name.html",
+            view=view,
+            bars=bars_of_name(view),
+            search=search,
+            feeds={form: path + form for form in FEED_FORMS},
+        )
+
+    def change(self, request: Request, body: bytes) -> Response:
+        """Merge a name into another one, or with an empty one separate it again."""
+        who, form = self._sessions.check(request), read_form(body)
+        name_id = form.get("name", "").strip()[:_MAX_ID_CHARS]
+        same_as = form.get("same_as", "").strip()[:_MAX_ID_CHARS]
+        now = datetime.now(UTC)
+        if same_as:
+            self._archive.lake.transact(
+                lambda rows: _merge(rows, name_id, same_as, who, now)
+            )
+        else:
+            self._archive.lake.transact(lambda rows: _separate(rows, name_id, who, now))
+        _log.warning("%s changes the name %s: same as %r", who, name_id, same_as)
+        return RedirectResponse(f"/names/{quote(name_id)}", 303)
+
+
+def _merge(rows: Rows, name_id: str, same_as: str, who: str, now: datetime) -> None:
+    into = resolved(rows.read(NameMerge))
+    if not _is_id(name_id) or not _is_id(same_as):
+        raise HTTPException(400, "ids of names are like person/ana-lima")
+    if into.get(same_as, same_as) == name_id:
+        raise HTTPException(400, f"{same_as} is merged into {name_id} already")
+    merge = NameMerge(name_id=name_id, same_as=same_as, merged_by=who, merged_at=now)
+    rows.upsert([merge])
+    note(rows, who, "merge names", f"{name_id} into {same_as}", now)
+
+
+def _separate(rows: Rows, name_id: str, who: str, now: datetime) -> None:
+    found = rows.read(NameMerge, name_id=[name_id])
+    if not found:
+        raise HTTPException(404, f"{name_id[:80]} is not merged")
+    rows.delete(NameMerge, name_id=[name_id])
+    note(rows, who, "separate names", f"{name_id} from {found[0].same_as}", now)
+
+
+def _is_id(text: str) -> bool:
+    kind, _, words = text.partition("/")
+    return bool(kind and words) and "/" not in words
+
+
+def _feed(archive: Archive, view: NameView, base: str, form: str) -> Feed:
+    page = f"{base}/names/{quote(view.name_id)}"
+    entries = []
+    for row in view.newest:
+        published = row.published_at or row.first_seen_at
+        entry = Entry(
+            key=row.article_id,
+            title=row.title or row.url,
+            url=row.url,
+            page=f"{base}/articles/{row.article_id}",
+            published=published,
+            updated=published,
+            summary=row.summary or "",
+            authors=[archive.agency_name(row.agency)],
+            language=row.language,
+        )
+        entries.append(entry)
+    return Feed(
+        title=view.name,
+        id=page + form,
+        here=page + form,
+        page=page,
+        following=None,
+        entries=entries,
+    )
