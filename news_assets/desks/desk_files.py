@@ -143,19 +143,24 @@ def parse_desk(text: str, path: Path, kinds: Collection[str]) -> Desk:
         found = [(line["loc"], explain(line)) for line in errors]
         raise DeskFileError(mistakes + _with_lines(found, root, path)) from error
     taxonomy = _taxonomy_file(spec, path)
-    wrong = islice(_wrong_references(spec, taxonomy), MAX_MISTAKES + 1)
+    names = path.parent / spec.names if spec.names else None
+    wrong = islice(_wrong_references(spec, taxonomy, names), MAX_MISTAKES + 1)
     mistakes += _with_lines(wrong, root, path)
     if mistakes:
         raise DeskFileError(mistakes)
-    return _desk_of(spec, taxonomy)
+    return _desk_of(spec, taxonomy, names)
 
 
-def _wrong_references(spec: DeskSpec, taxonomy: Path | None) -> Iterator[_Mistake]:
+def _wrong_references(
+    spec: DeskSpec, taxonomy: Path | None, names: Path | None
+) -> Iterator[_Mistake]:
     """Yield what of a valid file does not fit together."""
     yield from _repeated_sources(spec)
     yield from _unknown_parents(spec)
     yield from _wrong_city_keys(spec)
     yield from _missing_file(spec, taxonomy)
+    if names is not None and not names.is_file():
+        yield ("names",), f"names: no file {names}; write the path of a CSV file"
 
 
 def _with_lines(found: Iterable[_Mistake], root: Any, path: Path) -> list[str]:
@@ -275,7 +280,7 @@ def _missing_file(spec: DeskSpec, taxonomy: Path | None) -> Iterator[_Mistake]:
 # --- from spec to desk ----------------------------------------------------------------
 
 
-def _desk_of(spec: DeskSpec, taxonomy: Path | None) -> Desk:
+def _desk_of(spec: DeskSpec, taxonomy: Path | None, names: Path | None) -> Desk:
     agencies = []
     for place, (key, agency) in enumerate(spec.agencies.items()):
         agencies.append(_agency_of(spec, key, agency, place))
@@ -289,6 +294,7 @@ def _desk_of(spec: DeskSpec, taxonomy: Path | None) -> Desk:
         enrich=spec.enrich.rules(),
         filters=spec.filters.filters(),
         taxonomy=taxonomy,
+        names=names,
         contacts=spec.contacts,
     )
 

@@ -371,7 +371,8 @@ class DeskSpec(_Spec):
     `outside` names bodies without sources in this desk that agencies give as `parent`.
     With `city_keys`, agencies with civic sources have keys such as `paloaltoCA`
     (`city_keys.py`). `taxonomy` is the name of a built-in taxonomy, or a path that
-    begins at the folder of the desk file.
+    begins at the folder of the desk file; `names` is such a path of a CSV
+    (`name_file.py`).
     """
 
     desk: _DeskKey
@@ -384,6 +385,7 @@ class DeskSpec(_Spec):
     hash: _Hash = "name"
     city_keys: bool = True
     taxonomy: Annotated[str, Field(min_length=1, max_length=1000)] | None = None
+    names: Annotated[str, Field(min_length=1, max_length=1000)] | None = None
     contacts: Annotated[tuple[_Contact, ...], Field(max_length=10)] = ()
     enrich: EnrichSpec = EnrichSpec()
     filters: FiltersSpec = FiltersSpec()

@@ -395,7 +395,8 @@ GAP_DAYS: Final = 30  # the freshness checks go back so many days
 class Desk:
     """Agencies that share one desk file, one partition grid and one queue.
 
-    `taxonomy` is the file of its themes; None where the desk file names none. `contacts`
+    `taxonomy` is the file of its themes and `names` that of its names; None where the
+    desk file has none. `contacts`
     are addresses or teams (`team:NAME`), which the UI shows as owners of its assets.
     `neighbours` are the agencies of the desks that are loaded beside it, each after the
     key of its desk. `caps` are of the settings.
@@ -409,6 +410,7 @@ class Desk:
     enrich: EnrichRules = EnrichRules()
     filters: ItemFilters = ItemFilters()
     taxonomy: Path | None = None
+    names: Path | None = None
     caps: Caps = USUAL_CAPS
     contacts: tuple[str, ...] = ()
     neighbours: tuple[tuple[str, Agency], ...] = field(

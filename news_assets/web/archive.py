@@ -17,6 +17,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Final, Self
 
 from news_assets.desks.desk_files import load_desks
+from news_assets.desks.name_file import read_name_files
 from news_assets.errors import IndexingError, NewsAssetsError
 from news_assets.pipeline.alerts.query_file import Alerts, load_alerts
 from news_assets.pipeline.civic.exports import zones_of
@@ -114,6 +115,7 @@ class Archive:
         self.desks = desks
         self._taxonomies = taxonomies
         self.rules = rules or Alerts()
+        self.known_names = read_name_files([one.names for one in desks if one.names])
         self._commit = (0, -_COMMIT_SECONDS)
         self._silences: dict[str, tuple[datetime, Findings]] = {}
         self._habits: dict[date, tuple[datetime, ThemeHabits]] = {}

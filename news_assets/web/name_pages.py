@@ -56,6 +56,7 @@ class NameView:
     name_id: Annotated[str, "id: kind and words; of a merged name that of the other"]
     kind: Annotated[str, "person, body, place or another kind of a model"]
     name: Annotated[str, "the most frequent spelling"]
+    wikidata: Annotated[str | None, "its id in Wikidata, by the file of a desk"]
     aliases: Annotated[Sequence[str], "other spellings, the most frequent first"]
     merges: Annotated[Sequence[NameMerge], "what operators merged into it"]
     article_count: Annotated[int, "number of articles, without copies"]
@@ -79,7 +80,8 @@ def read_names(archive: Archive, parameters: NameParameters) -> Part[NameItem]:
         desk=parameters.desk,
         agency=parameters.agency,
     )
-    return slice_of(listed_names(archive.lake, filters), parameters)
+    found = listed_names(archive.lake, filters, archive.known_names)
+    return slice_of(found, parameters)
 
 
 def page_of_name(archive: Archive, item: NameItem, base: str) -> str:
@@ -92,7 +94,7 @@ def page_of_name(archive: Archive, item: NameItem, base: str) -> str:
 
 def name_view(archive: Archive, one: OneName) -> NameView | None:
     """Return a name, or the one that it was merged into; None where nothing has it."""
-    found = named_by(archive.lake, f"{one.kind}/{one.name}")
+    found = named_by(archive.lake, f"{one.kind}/{one.name}", archive.known_names)
     return None if found is None else _view(archive, found)
 
 
@@ -105,6 +107,7 @@ def _view(archive: Archive, found: NamedArticles) -> NameView:
         name_id=found.name_id,
         kind=kind_of(found.name_id),
         name=found.name,
+        wikidata=archive.known_names.wikidata.get(found.name_id),
         aliases=found.aliases,
         merges=found.merges,
         article_count=len(found.article_ids),

@@ -409,6 +409,16 @@ def test_a_tag_creates_no_object(tmp_path: Path, tag: str) -> None:
     assert [one.name for one in tmp_path.iterdir()] == ["d.yaml"]
 
 
+def test_a_desk_has_a_file_of_names_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "names.csv").write_text("")
+    (desk,) = load_desks([written(tmp_path, GOOD + "names: names.csv\n")], KINDS)
+    assert desk.names == tmp_path / "names.csv"
+    [mistake] = mistakes(tmp_path, GOOD + "names: other.csv\n")
+    assert mistake.endswith(
+        f"names: no file {tmp_path}/other.csv; write the path of a CSV file"
+    )
+
+
 def test_a_desk_names_its_taxonomy_or_a_file_beside_it(tmp_path: Path) -> None:
     (tmp_path / "own.yaml").touch()
     files = []

@@ -23,6 +23,7 @@ from news_assets.pipeline.enrich.name_words import (
     SPEECH,
     TITLES,
 )
+from news_assets.text.name_ids import name_id
 from news_assets.text.prose import prose
 from news_assets.text.words import fold, stopwords
 
@@ -44,8 +45,6 @@ _OF_NO_PERSON: Final = frozenset(("for", "of", "the", *_AND))
 
 
 _POSSESSIVE = re.compile(r"['’]s?$")
-_NOT_WORDS = re.compile(r"[\W_]+")
-_MAX_ID_CHARS: Final = 100
 
 
 class _Run(NamedTuple):
@@ -234,15 +233,6 @@ def _is_part(name: _Name, other: _Name) -> bool:
 
 def _folded(text: str) -> str:
     return fold(text).lower()
-
-
-def name_id(kind: str, name: str) -> str:
-    """Return the id of what has a name, such as `person/ana-lima`: the same for each
-    spelling with and without accents and capitals.
-    """
-    shown = "body" if kind == "organisation" else kind
-    words = _NOT_WORDS.sub("-", _folded(name)).strip("-")
-    return f"{shown}/{words[:_MAX_ID_CHARS]}"
 
 
 def name_ids(entities_json: str | None) -> tuple[str, ...]:

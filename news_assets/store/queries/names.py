@@ -6,10 +6,11 @@ others were merged into. Copies of an article do not count.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import TYPE_CHECKING, Annotated, Any
 
+from news_assets.desks.name_file import KnownNames
 from news_assets.records.derived import NameMerge
 from news_assets.records.stories import Story
 from news_assets.store.lake import Lake
@@ -18,6 +19,7 @@ from news_assets.store.transaction import Snapshot
 if TYPE_CHECKING:
     import polars as pl
 
+NO_NAMES = KnownNames()
 MOST_NAMES = 1_000  # of a list
 _MOST_MERGERS = 20  # that an id is followed through
 _IN_STORIES = 500  # newest articles whose stories are looked for
@@ -112,9 +114,13 @@ def kind_of(name_id: str) -> str:
     return name_id.partition("/")[0]
 
 
-def resolved(merges: Collection[NameMerge]) -> dict[str, str]:
-    """Return by id of each merged name the id that it leads to at last."""
-    steps = {one.name_id: one.same_as for one in merges}
+def resolved(
+    merges: Collection[NameMerge], known: KnownNames = NO_NAMES
+) -> dict[str, str]:
+    """Return by id of each merged name the id that it leads to at last; what operators
+    merged precedes the files of desks.
+    """
+    steps = {**known.same_as, **{one.name_id: one.same_as for one in merges}}
     return {name_id: _last(name_id, steps) for name_id in steps}
 
 
@@ -126,10 +132,12 @@ def _last(name_id: str, steps: Mapping[str, str]) -> str:
     return name_id
 
 
-def listed_names(lake: Lake, filters: NameFilters) -> list[NameItem]:
+def listed_names(
+    lake: Lake, filters: NameFilters, known: KnownNames = NO_NAMES
+) -> list[NameItem]:
     """Return the names of some days, those of the most articles first."""
     with lake.latest() as reader:
-        into = resolved(reader.read(NameMerge))
+        into = resolved(reader.read(NameMerge), known)
         given = {
             "first_day": filters.first_day,
             "last_day": filters.last_day,
@@ -141,23 +149,27 @@ def listed_names(lake: Lake, filters: NameFilters) -> list[NameItem]:
             "limit": MOST_NAMES,
         }
         frame = reader.query(_LISTED, given)
-    return [
-        NameItem(kind=kind_of(row["name_id"]), **row)
-        for row in frame.iter_rows(named=True)
-    ]
+    found = []
+    for row in frame.iter_rows(named=True):
+        row["name"] = known.names.get(row["name_id"], row["name"])
+        found.append(NameItem(kind=kind_of(row["name_id"]), **row))
+    return found
 
 
-def named_by(lake: Lake, name_id: str) -> NamedArticles | None:
+def named_by(
+    lake: Lake, name_id: str, known: KnownNames = NO_NAMES
+) -> NamedArticles | None:
     """Return what names a person, body or place; None where nothing does."""
     with lake.latest() as reader:
         merges = reader.read(NameMerge)
-        into = resolved(merges)
+        into = resolved(merges, known)
         own = into.get(name_id, name_id)
         ids = {own, *(one for one, last in into.items() if last == own)}
         frame = reader.query(_OF_NAME, {"ids": sorted(ids)})
         if frame.is_empty():
             return None
-        return _named(reader, frame, own, ids, merges, into)
+        found = _named(reader, frame, own, ids, merges, into)
+    return replace(found, name=known.names.get(own, found.name))
 
 
 def _named(

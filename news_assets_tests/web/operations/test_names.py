@@ -8,10 +8,12 @@ from xml.etree import ElementTree
 import httpx
 import pytest
 
+from news_assets.desks.name_file import KnownNames
 from news_assets.records.alerts import OperatorAction
 from news_assets.records.derived import EnrichedArticle, NameMerge
 from news_assets.store.lake import Lake
 from news_assets.store.queries.names import named_by
+from news_assets_tests.store.examples import full
 from news_assets_tests.web.operations.conftest import Site, log_in
 
 PATH = "/operations/names"
@@ -146,3 +148,21 @@ def test_readers_merge_nothing(operated: Site, client: httpx.Client) -> None:
     assert client.post(PATH, data=form).status_code in (401, 403)
     assert operated.lake.read(NameMerge) == []
     assert "Merge with another name" not in client.get("/names/person/ana-lima").text
+
+
+def test_the_file_of_a_desk_merges_names_and_an_operator_precedes_it(
+    operated: Site,
+) -> None:
+    give_names(operated.lake)
+    known = KnownNames(
+        same_as={"person/ana-m-lima": "person/ana-lima"},
+        names={"person/ana-lima": "Ana Maria Lima"},
+    )
+    found = named_by(operated.lake, "person/ana-m-lima", known)
+    assert found is not None
+    assert (found.name, found.article_ids) == ("Ana Maria Lima", ["a-2", "a-1"])
+    row = full(NameMerge, name_id="person/ana-m-lima", same_as="body/city-council")
+    operated.lake.transact(lambda rows: rows.upsert([row]))
+    found = named_by(operated.lake, "person/ana-lima", known)
+    assert found is not None
+    assert found.article_ids == ["a-1"]
