@@ -27,7 +27,7 @@ _STORIES = 10
 _BESIDE = 20
 _LISTED = """
     WITH named AS (
-        SELECT article_id, desk, agency,
+        SELECT article_id, desk || '/' || agency AS publisher,
             unnest(entity_ids) AS id, unnest(entities) AS name
         FROM enriched_articles
         WHERE outcome = 'ok' AND reused_from IS NULL
@@ -36,14 +36,16 @@ _LISTED = """
             AND ($agency IS NULL OR agency = $agency)
     ), merges AS (
         SELECT unnest($merged) AS id, unnest($into) AS same_as
-    ), counted AS (
-        SELECT coalesce(same_as, id) AS name_id, mode(name) AS name,
-            count(DISTINCT article_id) AS articles,
-            count(DISTINCT (desk, agency)) AS publishers
-        FROM named LEFT JOIN merges USING (id) GROUP BY name_id
+    ), of_articles AS (
+        SELECT coalesce(same_as, id) AS name_id, article_id, publisher,
+            any_value(name) AS name
+        FROM named LEFT JOIN merges USING (id) GROUP BY ALL
     )
-    SELECT * FROM counted WHERE ($kind IS NULL OR starts_with(name_id, $kind || '/'))
-    ORDER BY articles DESC, name_id LIMIT $limit
+    SELECT name_id, mode(name) AS name, count(*) AS articles,
+        count(DISTINCT publisher) AS publishers
+    FROM of_articles
+    WHERE $kind IS NULL OR starts_with(name_id, $kind || '/')
+    GROUP BY name_id ORDER BY articles DESC, name_id LIMIT $limit
 """
 _OF_NAME = """
     SELECT article_id, desk, agency, day, entity_ids, entities, reused_from
