@@ -1,5 +1,6 @@
 """Fixtures for every test. Sockets connect to this machine only."""
 
+import gc
 import ipaddress
 import os
 import signal
@@ -10,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import certifi
 import duckdb
 import hypothesis
 import pytest
@@ -51,6 +53,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return len(folders) + 1
 
     items.sort(key=rank)
+
+
+def pytest_collection_finish() -> None:
+    """Leave what is imported out of each collection of garbage: some million objects."""
+    gc.freeze()
 
 
 @pytest.fixture
@@ -120,6 +127,21 @@ def _quick_duckdb() -> Iterator[None]:
     patch.setattr(
         duckdb, "connect", lambda *, config: connect(config=config | DUCKDB_CONFIG)
     )
+    yield
+    patch.undo()
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _one_authority(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Trust one authority of certificates: to load all takes 40 ms for each client, and
+    no test requests a site that needs them.
+    """
+    last_line = "-----END CERTIFICATE-----\n"
+    first = Path(certifi.where()).read_text(encoding="ascii").partition(last_line)[0]
+    file = tmp_path_factory.mktemp("authority") / "ca.pem"
+    file.write_text(first + last_line, encoding="ascii")
+    patch = pytest.MonkeyPatch()
+    patch.setattr(certifi, "where", lambda: str(file))
     yield
     patch.undo()
 
