@@ -28,8 +28,11 @@ _RANGE_START, _RANGE_END = (
 
 
 def sample_desk(site: SampleSite) -> Desk:
-    """Return the sample desk with sources at the address of this site, which no test
-    polls twice by its age: `settle` would poll them again five minutes after the first.
+    """Return the sample desk with sources at the address of this site.
+
+    No test polls them twice by their age: `settle` would poll them again five minutes
+    after the first. Its themes are found by words, because to export and load a model
+    takes 5 s of CPU.
     """
     (desk,) = load_desks(["sample"], KINDS)
     here = f"http://127.0.0.1:{PORT}"
@@ -43,7 +46,8 @@ def sample_desk(site: SampleSite) -> Desk:
         )
         for a in desk.agencies
     )
-    return replace(desk, agencies=agencies)
+    by_words = replace(desk.enrich, themes="words")
+    return replace(desk, agencies=agencies, enrich=by_words)
 
 
 class Graph:
