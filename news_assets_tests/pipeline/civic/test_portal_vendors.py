@@ -99,7 +99,7 @@ def page_of(room: CouncilRoom, meeting: StoredMeeting) -> str:
 
 
 @pytest.mark.parametrize("kind", PORTALS)
-def test_a_council_is_read_to_the_page_of_its_meeting(
+def test_a_council_is_read_to_the_page_of_its_meeting_with_what_minutes_decided(
     kind: str, open_town: OpenTown
 ) -> None:
     room, _ = open_town(kind)
@@ -143,26 +143,9 @@ def test_a_council_is_read_to_the_page_of_its_meeting(
         assert REPORT in text_about(room, BUSES)
         assert f"{REPORT} ## Map {MAP}" in text_about(room, DEPOT)
         assert "Map ok" in page
-
-
-@MANY
-@pytest.mark.parametrize("kind", PORTALS)
-def test_an_unchanged_council_is_not_read_again(kind: str, open_town: OpenTown) -> None:
-    room, _ = open_town(kind)
-    room.poll()
-    room.run("documents", "raw_articles")
-    before = (room.lake.read(StoredMeeting), agenda_items(room), room.documents_read)
-
-    [poll] = room.poll(after=timedelta(minutes=30))
-    room.run("documents", "raw_articles")
-
-    assert (poll.new_count, poll.updated_count) == (0, 0)
-    assert (
-        room.lake.read(StoredMeeting),
-        agenda_items(room),
-        room.documents_read,
-    ) == before
-    assert all(state.passed_at for state in room.lake.read(SourceState))
+    if kind in WITH_MINUTES:
+        decided = items_of(room, meeting_of(room, "City Council", 2))[0]
+        assert decided.decision == "RESULT: ADOPTED [5 TO 0]"
 
 
 def test_a_meeting_that_only_its_agenda_cancels_stays_cancelled(
@@ -187,12 +170,13 @@ def test_a_meeting_that_only_its_agenda_cancels_stays_cancelled(
 
 @MANY
 @pytest.mark.parametrize("kind", PORTALS)
-def test_a_revised_agenda_a_replaced_document_and_a_moved_meeting_arrive(
+def test_what_is_unchanged_is_not_read_again_and_what_is_revised_replaced_or_moved_arrives(
     kind: str, open_town: OpenTown
 ) -> None:
     room, town = open_town(kind)
     room.poll()
     room.run("documents", "raw_articles")
+    _expect_nothing_read_again(room)
     before = {row.meeting_id for row in room.lake.read(StoredMeeting)}
 
     town.answers = PORTALS[kind][1](2)
@@ -212,22 +196,29 @@ def test_a_revised_agenda_a_replaced_document_and_a_moved_meeting_arrive(
         assert NEW_REPORT in text_about(room, DEPOT)
 
 
-@MANY
-@pytest.mark.parametrize("kind", WITH_MINUTES)
-def test_minutes_decide_the_items_of_their_meeting(
-    kind: str, open_town: OpenTown
-) -> None:
-    room, _ = open_town(kind)
-    room.poll()
+def _expect_nothing_read_again(room: CouncilRoom) -> None:
+    before = (room.lake.read(StoredMeeting), agenda_items(room), room.documents_read)
+    [poll] = room.poll(after=timedelta(minutes=30))
     room.run("documents", "raw_articles")
-
-    decided = items_of(room, meeting_of(room, "City Council", 2))[0]
-
-    assert decided.decision == "RESULT: ADOPTED [5 TO 0]"
+    assert (poll.new_count, poll.updated_count) == (0, 0)
+    assert before == (
+        room.lake.read(StoredMeeting),
+        agenda_items(room),
+        room.documents_read,
+    )
+    assert all(state.passed_at for state in room.lake.read(SourceState))
 
 
 @MANY
-@pytest.mark.parametrize("status", [429, 500, 404])
+@pytest.mark.parametrize(
+    "status",
+    [
+        500,
+        # test_civic_desk.py infers nothing from each status, with another vendor
+        pytest.param(429, marks=pytest.mark.exhaustive),
+        pytest.param(404, marks=pytest.mark.exhaustive),
+    ],
+)
 @pytest.mark.parametrize("kind", PORTALS)
 def test_a_refused_listing_changes_no_meeting(
     kind: str, status: int, open_town: OpenTown
