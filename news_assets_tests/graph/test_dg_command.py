@@ -67,6 +67,7 @@ def test_definitions_are_checked_and_listed(environment: dict[str, str]) -> None
     assert {schedule["name"] for schedule in listed["schedules"]} == set(SCHEDULES)
 
 
+@pytest.mark.exhaustive  # test_materialize_command.py does so by Dagster's other command
 def test_assets_are_materialised_over_a_partition_and_a_range(
     environment: dict[str, str],
 ) -> None:

@@ -126,9 +126,19 @@ def receipts(graph: Graph) -> list[str]:
         ].to_list()
 
 
-@pytest.mark.slow  # eight outages, and for each a run of the last stage
+@pytest.mark.slow  # for each outage a run of the last stage
+@pytest.mark.parametrize(
+    "outages",
+    [
+        ("stopped", "locked"),
+        # test_typesense_index.py has the reason of each
+        pytest.param(tuple(OUTAGES), id="all", marks=pytest.mark.exhaustive),
+    ],
+)
 def test_an_outage_fails_the_index_with_one_reason_and_everything_is_current_after_it(
-    graph: tuple[Graph, TestServer], capfd: pytest.CaptureFixture[str]
+    graph: tuple[Graph, TestServer],
+    outages: tuple[str, ...],
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
     sample, server = graph
     days = datetime.now(UTC).date() - timedelta(days=4), datetime.now(UTC).date()
@@ -138,7 +148,8 @@ def test_an_outage_fails_the_index_with_one_reason_and_everything_is_current_aft
     with sample.lake() as lake:
         embedded = {row.article_id for row in lake.read(ArticleEmbedding)}
     assert len(embedded) == 8, "the stages before the index are not affected"
-    for name, (outage, reason) in OUTAGES.items():
+    for name in outages:
+        outage, reason = OUTAGES[name]
         with outage(server):
             results.append(indexed(sample, *days))
         (failed,) = errors(results[-1])

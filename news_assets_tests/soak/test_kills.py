@@ -37,7 +37,12 @@ def test_processes_killed_inside_writes_lose_nothing_and_leave_nothing(
 @pytest.mark.slow  # eight processes at once
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(
-    "is_shared", [True, False], ids=["the same agencies", "an agency each"]
+    "is_shared",
+    [
+        pytest.param(True, id="the same agencies"),
+        # no harder than the same: test_write_lock.py commits other rows side by side
+        pytest.param(False, id="an agency each", marks=pytest.mark.exhaustive),
+    ],
 )
 def test_eight_processes_store_what_one_does(
     catalogs: Catalogs, tmp_path: Path, is_shared: bool

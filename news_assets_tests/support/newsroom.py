@@ -45,15 +45,15 @@ class Sites:
             if " articles " in key
         )
 
-    def desk(self, folder: Path) -> Desk:
-        """Write a desk file of all sites and return the desk."""
+    def desk(self, folder: Path, most: int | None = None) -> Desk:
+        """Write a desk file of the first `most` sites, or of all, and return the desk."""
         agencies = {
             site["agency"]: {
                 "name": site["name"],
                 "language": site["language"],
                 "sources": [{"kind": "feed", "url": site["feed_url"]}],
             }
-            for site in self.call("/_agencies")
+            for site in self.call("/_agencies")[:most]
         }
         first_day = (datetime.now(UTC) - timedelta(days=10)).date().isoformat()
         desk = {
