@@ -6,6 +6,7 @@ import os
 import signal
 import socket
 import subprocess
+from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -39,9 +40,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Start with the files that take longest: a long file that comes last keeps a
     single process busy.
 
-    These are the files with a time limit of their own, then some folders.
+    These are the files with a time limit of their own, then some folders, and among
+    equals the files with the most slow tests.
     """
     long_files = {item.path for item in items if item.get_closest_marker("timeout")}
+    long_files.add(Path(__file__).with_name("test_linear_time.py"))
+    slow = Counter(item.path for item in items if item.get_closest_marker("slow"))
     folders = ("soak", "graph", "store", "commands")
 
     def rank(item: pytest.Item) -> int:
@@ -52,7 +56,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 return number
         return len(folders) + 1
 
-    items.sort(key=rank)
+    items.sort(key=lambda item: (rank(item), -slow[item.path]))
 
 
 def pytest_collection_finish() -> None:
