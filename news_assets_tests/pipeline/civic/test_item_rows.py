@@ -225,6 +225,7 @@ def test_items_with_only_a_title_in_common_keep_their_summaries(
 
 
 @pytest.mark.slow  # a run for each place where it is killed
+@pytest.mark.exhaustive  # test_civic_desk.py kills the poll and each stage in the same way
 def test_runs_that_are_killed_end_with_equal_rows(
     room: CouncilRoom, council: Council, tmp_path: Path
 ) -> None:

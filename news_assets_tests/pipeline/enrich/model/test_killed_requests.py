@@ -17,7 +17,7 @@ from news_assets_tests.support.model_enrichment import honest, made, rows
 from news_assets_tests.support.model_server import ModelServer, model_server
 from news_assets_tests.support.waiting import HANG_S
 
-ARTICLES, IN_FLIGHT = 40, 4
+IN_FLIGHT, COUNT = 4, 20
 
 
 def started(
@@ -43,13 +43,15 @@ def wait_for_calls(
 
 
 @pytest.mark.slow  # processes, each of which imports everything
-@pytest.mark.parametrize("kills", [1, pytest.param(3, marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize(
+    ("kills", "count"), [(1, 20), pytest.param(3, 60, marks=pytest.mark.exhaustive)]
+)
 def test_killed_runs_repeat_at_most_the_calls_in_flight(
-    tmp_path: Path, kills: int
+    tmp_path: Path, kills: int, count: int
 ) -> None:
     place = SqliteCatalogs(tmp_path).new(tmp_path / "lake")
     with Lake.open(*place) as lake:
-        upsert(lake, [made(number) for number in range(ARTICLES)])
+        upsert(lake, [made(number) for number in range(count)])
     moments = random.Random(14)
     with model_server() as server:
         server.answer, server.latency_s = honest, 0.05
@@ -65,12 +67,12 @@ def test_killed_runs_repeat_at_most_the_calls_in_flight(
         calls = server.calls
 
     with Lake.open(*place) as lake:
-        assert len(calls) == ARTICLES
-        assert sum(calls.values()) - ARTICLES <= kills * IN_FLIGHT
+        assert len(calls) == count
+        assert sum(calls.values()) - count <= kills * IN_FLIGHT
         assert {row.enricher for row in rows(lake).values()} == {"model"}
         of_killed = [call for call in lake.read(ModelCall) if call.outcome == "sent"]
-        assert len({call.input_hash for call in lake.read(ModelCall)}) == ARTICLES
-        assert len(lake.read(ModelCall)) == ARTICLES + len(of_killed)
+        assert len({call.input_hash for call in lake.read(ModelCall)}) == count
+        assert len(lake.read(ModelCall)) == count + len(of_killed)
         assert len(of_killed) <= kills * IN_FLIGHT
 
 
@@ -78,7 +80,7 @@ def test_killed_runs_repeat_at_most_the_calls_in_flight(
 def test_processes_at_the_same_time_send_each_input_once(tmp_path: Path) -> None:
     place = SqliteCatalogs(tmp_path).new(tmp_path / "lake")
     with Lake.open(*place) as lake:
-        upsert(lake, [made(number) for number in range(ARTICLES)])
+        upsert(lake, [made(number) for number in range(COUNT)])
     with model_server() as server:
         server.answer, server.latency_s = honest, 0.3
         running = [started(place, server, timeout_s=60) for _ in range(2)]
@@ -88,6 +90,6 @@ def test_processes_at_the_same_time_send_each_input_once(tmp_path: Path) -> None
         calls = server.calls
 
     with Lake.open(*place) as lake:
-        assert (len(calls), calls.total()) == (ARTICLES, ARTICLES)
+        assert (len(calls), calls.total()) == (COUNT, COUNT)
         assert {row.enricher for row in rows(lake).values()} == {"model"}
         assert {call.outcome for call in lake.read(ModelCall)} == {"ok"}
