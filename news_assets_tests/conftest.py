@@ -1,6 +1,7 @@
 """Fixtures for every test. Sockets connect to this machine only."""
 
 import gc
+import inspect
 import ipaddress
 import os
 import signal
@@ -14,6 +15,7 @@ from typing import Any
 
 import certifi
 import duckdb
+import httpx
 import hypothesis
 import pytest
 
@@ -21,6 +23,7 @@ from news_assets.clients.embedding.exported_models import BUILT_IN_MODEL, export
 from news_assets.store.lake import Lake
 from news_assets_tests.support.lakes import DUCKDB_CONFIG, SqliteCatalogs, copy_lake
 from news_assets_tests.support.servers import Postgres, has_postgres
+from news_assets_tests.support.waiting import HANG_S
 
 # A shell starts background jobs with SIGINT ignored, and processes that a test starts
 # would inherit it.
@@ -44,7 +47,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     equals the files with the most slow tests.
     """
     long_files = {item.path for item in items if item.get_closest_marker("timeout")}
-    long_files.add(Path(__file__).with_name("test_linear_time.py"))
     slow = Counter(item.path for item in items if item.get_closest_marker("slow"))
     folders = ("soak", "graph", "store", "commands")
 
@@ -146,6 +148,19 @@ def _one_authority(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     file.write_text(first + last_line, encoding="ascii")
     patch = pytest.MonkeyPatch()
     patch.setattr(certifi, "where", lambda: str(file))
+    yield
+    patch.undo()
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _patient_clients() -> Iterator[None]:
+    """Let clients without a limit of their own wait for as long as HANG_S: the 5 s of
+    httpx are too few on a busy machine.
+    """
+    limits = inspect.signature(httpx.Client).parameters["timeout"].default
+    patch = pytest.MonkeyPatch()
+    for name in ("connect", "read", "write", "pool"):
+        patch.setattr(limits, name, HANG_S)
     yield
     patch.undo()
 

@@ -15,6 +15,9 @@ import pytest
 from news_assets_tests.support import pumping
 from news_assets_tests.support.pumped_functions import FUNCTIONS
 
+# beside other work, a minute of CPU may take many
+pytestmark = pytest.mark.timeout(1200)
+
 
 def run(module: str, *arguments: str) -> str:
     ended = subprocess.run(
@@ -22,7 +25,7 @@ def run(module: str, *arguments: str) -> str:
         cwd=Path(__file__).parents[1],
         capture_output=True,
         text=True,
-        timeout=280,
+        timeout=1100,
         check=False,
     )
     lines = ended.stdout.splitlines()
