@@ -80,6 +80,17 @@ def check_dataset_fields(value: tuple[str, ...]) -> tuple[str, ...]:
     return value
 
 
+def overlap(place: str, other: str) -> bool:
+    """Return whether one of two folders or S3 addresses is, or is within, the other."""
+    one, two = (_with_slash(each) for each in (place, other))
+    return one.startswith(two) or two.startswith(one)
+
+
+def _with_slash(place: str) -> str:
+    path = place if "://" in place else str(Path(place).resolve())
+    return path.rstrip("/") + "/"
+
+
 def check_catalog(value: str) -> str:
     """Check the kind of a catalog's address."""
     if "://" in value and not value.startswith(("postgresql://", "postgres://")):

@@ -538,6 +538,15 @@ class Settings(BaseModel):
         object.__setattr__(self, "data", self.data or str(home / "data"))
         return self
 
+    @model_validator(mode="after")
+    def _publishes_beside_the_lake(self) -> Self:
+        if self.dataset and values.overlap(self.dataset, self.data):
+            raise ValueError(
+                f"NEWS_DATASET={self.dataset} and NEWS_DATA={self.data} contain each other;"
+                " maintenance would delete the published files as orphans"
+            )
+        return self
+
 
 def _variable(name: str) -> str:
     """Return the environment variable of a setting."""

@@ -341,3 +341,23 @@ def test_only_columns_of_articles_can_be_published(
     monkeypatch.setenv("NEWS_DATASET_FIELDS", "title,password")
     with pytest.raises(SettingsError, match="'password' is no column of articles"):
         Settings.read()
+
+
+@pytest.mark.parametrize(
+    ("dataset", "data"),
+    [
+        ("lake/open", "lake"),
+        ("lake", "./lake"),
+        ("s3://bucket", "s3://bucket/news"),
+    ],
+)
+def test_the_data_set_is_not_published_into_the_lake(
+    dataset: str, data: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NEWS_DATASET", dataset)
+    monkeypatch.setenv("NEWS_DATA", data)
+    with pytest.raises(SettingsError, match="contain each other"):
+        Settings.read()
+    monkeypatch.setenv("NEWS_DATA", f"{data}2")
+    monkeypatch.setenv("NEWS_DATASET", f"{dataset}1")
+    assert Settings.read().dataset == f"{dataset}1"
