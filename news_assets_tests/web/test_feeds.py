@@ -126,7 +126,7 @@ def test_feeds_of_lists_themes_and_saved_queries_can_be_imported(
 ) -> None:
     rows = parse_opml(browser.get("/feeds.opml").text).rows
     names = [row.name for row in rows]
-    assert names[:2] == ["Newest articles", "Silently edited"]
+    assert names[:3] == ["Newest articles", "Stories", "Silently edited"]
     assert names[-1] == "Buses and trams"
     page = browser.get("/feeds").text
     for row in rows[:-1]:
