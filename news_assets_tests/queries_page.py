@@ -21,12 +21,12 @@ from news_assets.store.queries import (
     listed_failures,
     poll_health,
     ranked_stories,
+    recent_changes,
     report,
     spending,
     stored_meetings,
+    story_contents,
     theme_habits,
-    told_changes,
-    told_stories,
 )
 
 _INTRO = """# Queries
@@ -46,8 +46,8 @@ _MODULES = (
     freshness,
     spending,
     report,
-    told_changes,
-    told_stories,
+    recent_changes,
+    story_contents,
     ranked_stories,
     briefed_stories,
     theme_habits,

@@ -50,7 +50,7 @@ from news_assets.store.changes import (
 )
 from news_assets.store.lake import Lake
 from news_assets.store.queries.freshness import bad_states
-from news_assets.store.queries.told_changes import (
+from news_assets.store.queries.recent_changes import (
     newest_meeting_change,
     recent_changes,
 )

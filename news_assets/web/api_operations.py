@@ -24,7 +24,7 @@ from news_assets.store.queries.listed_failures import ListedFailure
 from news_assets.store.queries.names import NameItem
 from news_assets.store.queries.ranked_stories import StoryItem
 from news_assets.store.queries.stored_meetings import VoteOfPerson
-from news_assets.store.queries.told_stories import StoryArticle, StoryPublisher
+from news_assets.store.queries.story_contents import StoryArticle, StoryPublisher
 from news_assets.web.answers import (
     AgencyItem,
     ArticleView,

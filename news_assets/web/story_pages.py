@@ -17,7 +17,7 @@ from news_assets.store.queries.ranked_stories import (
     StoryItem,
     ranked_stories,
 )
-from news_assets.store.queries.told_stories import StoryArticle
+from news_assets.store.queries.story_contents import StoryArticle
 from news_assets.web.answers import Part, part_of
 from news_assets.web.archive import Archive
 from news_assets.web.article_versions import edit_entries
@@ -176,8 +176,8 @@ def _entry_of(archive: Archive, article: StoryArticle, base: str) -> Entry:
         title=article.title or article.url,
         url=article.url,
         page=f"{base}/articles/{article.article_id}",
-        published=article.told_at,
-        updated=article.told_at,
+        published=article.published_at,
+        updated=article.published_at,
         authors=[archive.agency_name(article.agency)],
         language=article.language or None,
     )

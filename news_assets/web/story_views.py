@@ -18,13 +18,13 @@ from news_assets.pipeline.stories.statements import (
 )
 from news_assets.records.stories import Story, StoryChange
 from news_assets.store.queries.edits import Edit
-from news_assets.store.queries.told_stories import (
+from news_assets.store.queries.story_contents import (
     NearStory,
     StoryArticle,
+    StoryContents,
     StoryPublisher,
-    ToldStory,
     stories_of_articles,
-    told_story,
+    story_contents,
 )
 from news_assets.web.archive import Archive
 from news_assets.web.parameters import OneStory
@@ -66,35 +66,35 @@ class StoryView:
 
 def story_view(archive: Archive, one: OneStory) -> StoryView | None:
     """Return a story, or the one that it became part of; None for an unknown one."""
-    told = told_story(archive.lake, one.story_id)
-    if told is None:
+    contents = story_contents(archive.lake, one.story_id)
+    if contents is None:
         return None
-    statements = statements_of(told.tellings)
-    names = shared_names(told.tellings)
-    near = _near(archive, told)
+    statements = statements_of(contents.tellings)
+    names = shared_names(contents.tellings)
+    near = _near(archive, contents)
     words = name_words(name for name, _ in names)
-    earlier = [one.story for one in near if _is_earlier(one, told.story, words)]
+    earlier = [one.story for one in near if _is_earlier(one, contents.story, words)]
     related = [one.story for one in near if one.story not in earlier]
     return StoryView(
-        story=told.story,
-        articles=told.articles,
-        publishers=told.publishers,
-        edits=told.edits,
-        changes=told.changes,
+        story=contents.story,
+        articles=contents.articles,
+        publishers=contents.publishers,
+        edits=contents.edits,
+        changes=contents.changes,
         shared=statements.shared,
         alone=statements.alone,
         names=[SharedValue(value=name, count=count) for name, count in names],
-        themes=_themes(told.articles),
+        themes=_themes(contents.articles),
         earlier=earlier[:_SHOWN],
         related=related[:_SHOWN],
     )
 
 
-def _near(archive: Archive, told: ToldStory) -> list[NearStory]:
-    hits = archive.near(told.story.article_id, _NEAREST)
+def _near(archive: Archive, contents: StoryContents) -> list[NearStory]:
+    hits = archive.near(contents.story.article_id, _NEAREST)
     ids = [hit.article_id for hit in hits]
     days = [hit.day for hit in hits]
-    return stories_of_articles(archive.lake, ids, days, told.story.story_id)
+    return stories_of_articles(archive.lake, ids, days, contents.story.story_id)
 
 
 def _is_earlier(near: NearStory, story: Story, words: set[str]) -> bool:
@@ -126,7 +126,7 @@ class StoryEvent:
 
 def events_of_story(view: StoryView) -> list[StoryEvent]:
     """Return articles, edits and what became of the story in the order of time."""
-    events = [StoryEvent(at=one.told_at, article=one) for one in view.articles]
+    events = [StoryEvent(at=one.published_at, article=one) for one in view.articles]
     events += [StoryEvent(at=one.replaced_at, edit=one) for one in view.edits]
     events += [StoryEvent(at=one.changed_at, change=one) for one in view.changes]
     return sorted(events, key=lambda one: one.at)

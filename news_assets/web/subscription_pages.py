@@ -41,7 +41,11 @@ from news_assets.web.archive import Archive
 from news_assets.web.facets import value_label
 from news_assets.web.meeting_views import has_meetings
 from news_assets.web.operations.article_actions import Render
-from news_assets.web.operations.query_actions import FILTERS, filters_in, told_last_week
+from news_assets.web.operations.query_actions import (
+    FILTERS,
+    filters_in,
+    hits_of_last_week,
+)
 from news_assets.web.operations.sessions import (
     filled_fields,
     posted,
@@ -119,7 +123,7 @@ class SubscriptionPages:
         if not error:
             try:
                 query = _query_of(given, "")
-                preview = told_last_week(self._archive, query, datetime.now(UTC))
+                preview = hits_of_last_week(self._archive, query, datetime.now(UTC))
             except SubscriptionError as problem:
                 error = str(problem)
             except QueryError as mistake:

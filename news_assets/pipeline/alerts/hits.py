@@ -73,8 +73,8 @@ class Matcher:
         the file.
         """
         for prepared in self._queries:
-            is_told = _is_told(prepared.query, found.article, now)
-            if not is_told:
+            is_hit = _is_hit(prepared.query, found.article, now)
+            if not is_hit:
                 continue
             if prepared.is_match(found, now.date()):
                 yield prepared.query
@@ -88,7 +88,7 @@ class Matcher:
         return result
 
 
-def _is_told(query: SavedQuery, article: RawArticle, now: datetime) -> bool:
+def _is_hit(query: SavedQuery, article: RawArticle, now: datetime) -> bool:
     """Whether a query reports an article of this age; without a time of publication its
     day counts to its end.
     """
@@ -301,7 +301,7 @@ def due_at(query: SavedQuery, now: datetime) -> datetime:
 
 
 @dataclass(frozen=True, slots=True)
-class ToldChange:
+class RecentChange:
     """A change of these articles, all the same one: a meeting has several items. `about`
     is the id of the meeting, item or article.
     """
@@ -320,7 +320,7 @@ class ToldChange:
 def change_hits(
     rows: Reader,
     queries: Sequence[SavedQuery],
-    changes: Sequence[ToldChange],
+    changes: Sequence[RecentChange],
     names: Mapping[str, str],
     now: datetime,
 ) -> list[ChangeHit]:
@@ -376,7 +376,7 @@ def _matching(
     return matching, new
 
 
-def _wants(query: SavedQuery, change: ToldChange) -> bool:
+def _wants(query: SavedQuery, change: RecentChange) -> bool:
     is_later = query.since is None or change.at > query.since
     if change.kind not in query.changes:
         return False
@@ -384,7 +384,7 @@ def _wants(query: SavedQuery, change: ToldChange) -> bool:
 
 
 def _first(
-    change: ToldChange,
+    change: RecentChange,
     name: str,
     matching: Mapping[str, set[str]],
     new: Iterable[tuple[str, str]],
@@ -401,7 +401,7 @@ def _first(
 
 
 def _hit(
-    query: SavedQuery, article: RawArticle, change: ToldChange, now: datetime
+    query: SavedQuery, article: RawArticle, change: RecentChange, now: datetime
 ) -> ChangeHit:
     return ChangeHit(
         query=query.name,

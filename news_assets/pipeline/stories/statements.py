@@ -192,8 +192,8 @@ class _Compared:
         is_elsewhere = (self._comparable.astype(np.float32) @ self._present) > 0
         new = np.where(is_elsewhere, 0, self._weights).sum(axis=1)
         shares = new / self._weights.sum(axis=1)
-        is_told = self._comparable.any(axis=1) & (shares >= _NEW_SHARE)
-        order = sorted(np.flatnonzero(is_told).tolist(), key=lambda n: (-new[n], n))
+        is_new = self._comparable.any(axis=1) & (shares >= _NEW_SHARE)
+        order = sorted(np.flatnonzero(is_new).tolist(), key=lambda n: (-new[n], n))
         of_publisher: dict[str, int] = defaultdict(int)
         chosen: list[int] = []
         for n in order:

@@ -7,10 +7,10 @@ from typing import Annotated, Any, Final
 
 from news_assets.store.lake import Lake
 
-# twice as many publishers count as much as being told half a day later, so that the
+# twice as many publishers count as much as being published half a day later, so that the
 # order does not change while time passes
 _DOUBLING_S: Final = 12 * 3600
-_TOLD: Final = """
+_RANKED: Final = """
     WITH passing AS (
         SELECT DISTINCT story_id FROM story_members
         WHERE day BETWEEN $first_day AND $last_day
@@ -22,17 +22,19 @@ _TOLD: Final = """
                 SELECT article_id FROM enriched_articles
                 WHERE day BETWEEN $first_day AND $last_day
                     AND list_contains(theme_path, $theme)))
-    ), told AS (
-        SELECT story_id, avg(epoch(first_seen_at)) AS told_s,
-            greatest(1, count(DISTINCT (desk, agency)) FILTER (NOT is_copy)) AS told_by
+    ), counted AS (
+        SELECT story_id, avg(epoch(first_seen_at)) AS mean_s,
+            greatest(1, count(DISTINCT (desk, agency)) FILTER (NOT is_copy))
+                AS listed_publisher_count
         FROM story_members SEMI JOIN passing USING (story_id)
         WHERE day BETWEEN $first_day AND $last_day
-        GROUP BY story_id HAVING told_by >= $publishers
+        GROUP BY story_id HAVING listed_publisher_count >= $publishers
     ), ranked AS (
-        SELECT *, log2(told_by) + told_s / $doubling_s AS rank FROM told
+        SELECT *, log2(listed_publisher_count) + mean_s / $doubling_s AS rank FROM counted
     )
     SELECT story_id, article_id, title, day, last_day, first_seen_at, last_seen_at,
-        publisher_count, article_count, publishers, languages, is_closed, told_by, rank
+        publisher_count, article_count, publishers, languages, is_closed,
+        listed_publisher_count, rank
     FROM ranked JOIN stories USING (story_id)
     WHERE $after_rank IS NULL OR rank < $after_rank
         OR (rank = $after_rank AND story_id > $after_id)
@@ -68,7 +70,7 @@ class StoryItem:
     languages: Annotated[tuple[str, ...], "languages of its articles"]
     theme_code: Annotated[str | None, "the most frequent theme of its articles"]
     is_closed: Annotated[bool, "no article has joined it for a week"]
-    told_by: Annotated[
+    listed_publisher_count: Annotated[
         int, "number of independent publishers with an article of the listed days"
     ]
     rank: Annotated[
@@ -119,7 +121,7 @@ def ranked_stories(
         "limit": limit,
     }
     with lake.latest() as reader:
-        rows = reader.rows_of(_TOLD, given)
+        rows = reader.rows_of(_RANKED, given)
         first_days = [filters.first_day, *(row["day"] for row in rows)]
         last_days = [filters.last_day, *(row["last_day"] for row in rows)]
         shown = {

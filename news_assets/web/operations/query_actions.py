@@ -72,7 +72,7 @@ class _Preview:
         return f"{self.count}+" if self.is_cut else str(self.count)
 
 
-def told_last_week(archive: Archive, query: SavedQuery, now: datetime) -> _Preview:
+def hits_of_last_week(archive: Archive, query: SavedQuery, now: datetime) -> _Preview:
     """Return how many of the newest articles of the last week a query would have told.
     The index finds what may match, and the comparison with saved queries decides.
 
@@ -175,7 +175,7 @@ class QueryActions:
         try:
             fields = {**kept, "name": "preview", "to": ("preview",)}
             query = SavedQuery.model_validate(fields)
-            return told_last_week(self._archive, query, datetime.now(UTC))
+            return hits_of_last_week(self._archive, query, datetime.now(UTC))
         except (ValidationError, QueryError):
             return None
 

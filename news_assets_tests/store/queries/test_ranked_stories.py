@@ -80,7 +80,7 @@ def test_a_story_of_more_publishers_comes_before_a_somewhat_newer_one(
     found = ranked_stories(lake, ONE_DAY, limit=10)
 
     assert [one.story_id for one in found] == ["many", "new", "copied"]
-    assert [one.told_by for one in found] == [4, 1, 1]
+    assert [one.listed_publisher_count for one in found] == [4, 1, 1]
     assert found[0].theme_code == "economy"
     assert found[0].language == "pt"
     assert found[0].publishers == ("d/a", "d/b", "d/c", "d/d")

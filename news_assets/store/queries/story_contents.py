@@ -1,5 +1,5 @@
-"""A story as it was told: its articles in order of publication, its publishers with their
-delays, what they edited, and what became of it.
+"""What a story consists of: its articles in order of publication, its publishers with
+their delays, what they edited, and what became of it.
 """
 
 from collections.abc import Collection, Sequence
@@ -15,13 +15,13 @@ from news_assets.store.transaction import Snapshot
 
 _ARTICLES: Final = """
     SELECT m.article_id, m.desk, m.agency, m.day, r.title, r.url, m.language,
-        coalesce(r.published_at, m.first_seen_at) AS told_at, m.first_seen_at, m.is_copy,
+        coalesce(r.published_at, m.first_seen_at) AS published_at, m.first_seen_at, m.is_copy,
         m.score, m.nearest_id, r.image_url IS NOT NULL AS has_image, e.theme_code
     FROM story_members m JOIN raw_articles r
         ON r.article_id = m.article_id AND r.day BETWEEN $first_day AND $last_day
     LEFT JOIN enriched_articles e
         ON e.article_id = m.article_id AND e.day BETWEEN $first_day AND $last_day
-    WHERE m.story_id = $story_id ORDER BY told_at, m.article_id
+    WHERE m.story_id = $story_id ORDER BY published_at, m.article_id
 """
 _TEXTS: Final = """
     SELECT article_id, text FROM raw_articles
@@ -46,7 +46,7 @@ class StoryArticle:
     title: Annotated[str | None, "headline"]
     url: Annotated[str, "address of the article"]
     language: Annotated[str, "primary language of the text"]
-    told_at: Annotated[
+    published_at: Annotated[
         datetime, "time of publication, or of first sight where it states none"
     ]
     first_seen_at: Annotated[datetime, "time of the poll that first listed it"]
@@ -65,7 +65,7 @@ class StoryPublisher:
     desk: Annotated[str, "key of the desk"]
     agency: Annotated[str, "key of the agency"]
     article_id: Annotated[str, "its first article"]
-    told_at: Annotated[datetime, "time of that article"]
+    published_at: Annotated[datetime, "time of that article"]
     delay_s: Annotated[float, "seconds after the story's first article"]
     article_count: Annotated[int, "number of its articles"]
     is_copying: Annotated[bool, "all its articles are copies of others"]
@@ -73,7 +73,7 @@ class StoryPublisher:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToldStory:
+class StoryContents:
     """A story with its articles and publishers in order of publication, the edits of
     their texts, and what became of it.
     """
@@ -86,7 +86,7 @@ class ToldStory:
     tellings: Sequence[Telling]
 
 
-def told_story(lake: Lake, story_id: str) -> ToldStory | None:
+def story_contents(lake: Lake, story_id: str) -> StoryContents | None:
     """Return a story, or the one that it became part of; None for an unknown id."""
     with lake.latest() as reader:
         found = _present(reader, story_id)
@@ -99,7 +99,7 @@ def told_story(lake: Lake, story_id: str) -> ToldStory | None:
         changes += reader.read(StoryChange, other_id=[found.story_id])
         articles = _articles(rows, edits)
         tellings = _tellings(reader, articles, days)
-    return ToldStory(
+    return StoryContents(
         story=found,
         articles=articles,
         publishers=_publishers(articles),
@@ -142,8 +142,8 @@ def _publishers(articles: Sequence[StoryArticle]) -> list[StoryPublisher]:
             desk=desk,
             agency=agency,
             article_id=own[0].article_id,
-            told_at=own[0].told_at,
-            delay_s=(own[0].told_at - articles[0].told_at).total_seconds(),
+            published_at=own[0].published_at,
+            delay_s=(own[0].published_at - articles[0].published_at).total_seconds(),
             article_count=len(own),
             is_copying=all(article.is_copy for article in own),
             edits=sum(article.revisions for article in own),

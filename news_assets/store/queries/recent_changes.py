@@ -1,11 +1,11 @@
-"""The changes of meetings and articles that readers can be told of, and whether there are new
-ones.
+"""The changes of meetings and articles that readers can follow, and whether there are
+new ones.
 """
 
 from datetime import datetime
 from typing import Final
 
-from news_assets.pipeline.alerts.hits import ToldChange
+from news_assets.pipeline.alerts.hits import RecentChange
 from news_assets.ports.services import Reader
 
 _OF_MEETINGS: Final = """
@@ -30,12 +30,12 @@ _WITHDRAWN: Final = """
 _NEWEST: Final = "SELECT max(changed_at) FROM meeting_changes"
 
 
-def recent_changes(lake: Reader, since: datetime) -> list[ToldChange]:
+def recent_changes(lake: Reader, since: datetime) -> list[RecentChange]:
     """Return the changes since a time, the oldest first."""
     sql = f"{_OF_MEETINGS} UNION ALL {_EDITED} UNION ALL {_WITHDRAWN} ORDER BY ALL"
     found = lake.query(sql, {"since": since})
     return [
-        ToldChange(kind, at, about, tuple(articles))
+        RecentChange(kind, at, about, tuple(articles))
         for kind, at, about, articles in found.iter_rows()
     ]
 
