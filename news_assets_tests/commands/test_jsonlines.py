@@ -105,15 +105,12 @@ def test_an_item_that_fails_is_an_error_line(
     assert (failed["id"], sorted(failed), fine) == (1, ["error", "id"], {"id": 2})
 
 
-def test_files_are_read_up_to_a_limit(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(jsonlines, "MAX_FILE_BYTES", 100)
+def test_files_are_read_up_to_a_limit(tmp_path: Path) -> None:
     bomb, broken = tmp_path / "bomb.gz", tmp_path / "broken.gz"
     bomb.write_bytes(gzip.compress(bytes(1_000_000)))
     broken.write_bytes(gzip.compress(b"x" * 500)[:-20])
     for path in (str(bomb), "/dev/zero"):
         with pytest.raises(NewsAssetsError, match="larger than"):
-            read_file(path)
+            read_file(path, max_bytes=100)
     with pytest.raises(EOFError):
-        read_file(str(broken))
+        read_file(str(broken), max_bytes=100)

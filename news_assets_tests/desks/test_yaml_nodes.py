@@ -9,7 +9,7 @@ from news_assets.desks.yaml_nodes import (
     MAX_TEXT_CHARS,
     MAX_VALUES,
     YamlLimitError,
-    compose,
+    bounded_nodes,
     read_bytes,
 )
 
@@ -51,7 +51,7 @@ BOMBS = {
 def test_a_bomb_is_refused_at_its_line(name: str, loader: type) -> None:
     text, line, problem = BOMBS[name]
     with pytest.raises(YamlLimitError) as raised:
-        compose(text, loader)
+        bounded_nodes(text, loader)
     assert (raised.value.problem or "").startswith(problem)
     assert raised.value.problem_mark is not None
     assert raised.value.problem_mark.line + 1 == line
@@ -60,8 +60,8 @@ def test_a_bomb_is_refused_at_its_line(name: str, loader: type) -> None:
 def test_many_values_are_refused_and_as_many_as_allowed_are_not() -> None:
     loader = LOADERS[-1]
     with pytest.raises(YamlLimitError, match="more than 200,000 keys and values"):
-        compose("[" + "1," * MAX_VALUES + "]", loader)
-    node = compose("[" + "1," * (MAX_VALUES - 5) + "]", loader)
+        bounded_nodes("[" + "1," * MAX_VALUES + "]", loader)
+    node = bounded_nodes("[" + "1," * (MAX_VALUES - 5) + "]", loader)
     assert node is not None
     assert len(node.value) == MAX_VALUES - 5
 
@@ -77,7 +77,7 @@ def test_large_and_endless_files_are_not_read(tmp_path: Path) -> None:
 def test_other_documents_are_read_as_by_pyyaml() -> None:
     text = "a: [1, {b: c}]\n? d\n: |\n  e\n? ''\n: &anchor null\n"
     for loader in LOADERS:
-        assert yaml.serialize(compose(text, loader)) == yaml.serialize(
+        assert yaml.serialize(bounded_nodes(text, loader)) == yaml.serialize(
             yaml.compose(text, loader)
         )
-        assert compose("", loader) is None
+        assert bounded_nodes("", loader) is None

@@ -35,7 +35,10 @@ from news_assets.web.parameters import SEVERAL, ParameterError, SearchAddress
 from news_assets.web.phrases import language_of, mistake_text, translation
 
 # of a saved query and of a search
-FILTERS: Final = SavedQuery.model_fields.keys() & SearchAddress.model_fields.keys()
+# `stories` is no filter: the page lists hits by it, a query sends messages by it
+FILTERS: Final = (
+    SavedQuery.model_fields.keys() & SearchAddress.model_fields.keys()
+) - {"stories"}
 _WEEK: Final = timedelta(days=7)
 _COMPARED: Final = 100  # articles of a preview
 
