@@ -16,6 +16,7 @@ from starlette.responses import RedirectResponse, Response
 
 from news_assets.pipeline.stories.unusual import RisingTheme, ThemeHabits
 from news_assets.store.queries.edits import Edit, newest_edits
+from news_assets.store.queries.listed_articles import ListedArticle
 from news_assets.store.queries.ranked_stories import (
     StoryFilters,
     StoryItem,
@@ -27,12 +28,18 @@ from news_assets.web.archive import Archive
 from news_assets.web.forms import Entry, form_of, json_document
 from news_assets.web.meeting_views import MeetingItem, has_meetings, listed_meetings
 from news_assets.web.operations.article_actions import Render
-from news_assets.web.parameters import MeetingParameters, MorningParameters, OfDesk
+from news_assets.web.parameters import (
+    ArticleParameters,
+    MeetingParameters,
+    MorningParameters,
+    OfDesk,
+)
 
 _RANKED: Final = 60  # stories that the blocks choose from
 _TOP, _NEW = 12, 6
 _THEMES, _OF_THEME = 6, 3
 _EDITS, _SILENT, _MEETINGS = 6, 8, 5
+_NEWEST: Final = 12  # articles in place of stories
 _FEW: Final = 6  # with fewer stories of several publishers, those of one are shown too
 # one of so many articles of its publishers has the theme: from here on a story is called
 # unusual, and twice as rare weighs as much as a quarter more publishers doubled
@@ -138,7 +145,7 @@ class ThemeStories:
 class MorningView:
     """The blocks of the page. `stories` are the first ones by rank, `rising` themes with
     more articles than usual, `edits` silent ones. `silences` are those of now, and a past
-    day has none.
+    day has none. Where there is no story yet, `newest` are the newest articles.
     """
 
     day: Annotated[date, "the day"]
@@ -150,6 +157,7 @@ class MorningView:
     edits: Sequence[Edit]
     silences: Sequence[SilenceItem]
     meetings: Sequence[MeetingItem]
+    newest: Sequence[ListedArticle]
 
     def since(self, visit: datetime | None) -> list[MorningStory]:
         """Return stories that began after a visit and are not among the first ones."""
@@ -166,20 +174,25 @@ def morning_view(archive: Archive, parameters: MorningParameters) -> MorningView
     habits = archive.theme_habits(day, datetime.now(UTC))
     ranked = _ranked(archive, parameters.desk, day, habits, is_today=day >= today)
     top, others = ranked[:_TOP], ranked[_TOP:]
+    is_today = day == today
     silences: Sequence[SilenceItem] = ()
-    if day == today:
+    if is_today:
         of_desk = OfDesk(desk=parameters.desk, limit=_SILENT)
         silences = silent_publishers(archive, of_desk).items
+    newest: Sequence[ListedArticle] = ()
+    if not top:
+        newest = _newest(archive, parameters.desk, day, is_today=is_today)
     return MorningView(
         day=day,
-        is_today=day == today,
+        is_today=is_today,
         stories=top,
         rising=habits.rising(day),
         by_theme=_by_theme(archive, others),
         others=others,
-        edits=_silent_edits(archive, parameters.desk, day, is_today=day == today),
+        edits=_silent_edits(archive, parameters.desk, day, is_today=is_today),
         silences=silences,
-        meetings=_meetings(archive, parameters.desk, day, is_today=day == today),
+        meetings=_meetings(archive, parameters.desk, day, is_today=is_today),
+        newest=newest,
     )
 
 
@@ -257,6 +270,17 @@ def _meetings(
     to_day = None if is_today else day
     wanted = MeetingParameters(desk=desk, from_day=day, to_day=to_day, limit=_MEETINGS)
     return listed_meetings(archive, wanted).items
+
+
+def _newest(
+    archive: Archive, desk: str | None, day: date, *, is_today: bool
+) -> Sequence[ListedArticle]:
+    """Return the newest articles, or those of a past day."""
+    from_day = None if is_today else day
+    wanted = ArticleParameters(
+        desk=desk, outcome="ok", from_day=from_day, to_day=day, limit=_NEWEST
+    )
+    return archive.articles(wanted).items
 
 
 class MorningPage:

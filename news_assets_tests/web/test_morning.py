@@ -26,6 +26,17 @@ def test_the_first_page_has_the_search_box_and_the_stories_of_the_day(
     assert 'href="/days/2026-11-20"' in page.text
 
 
+def test_without_stories_it_has_the_newest_articles(browser: httpx.Client) -> None:
+    """All articles and stories of this archive are older than two days."""
+    today = browser.get("/api/v1/morning").json()
+    page = browser.get("/").text
+
+    assert (today["stories"], len(today["newest"]) > 1) == ([], True)
+    for one in today["newest"]:
+        assert f'href="/articles/{one["article_id"]}"' in page
+    assert browser.get("/api/v1/morning", params=DAY).json()["newest"] == []
+
+
 def test_words_lead_to_the_search(browser: httpx.Client) -> None:
     answer = browser.get("/", params={"q": "bus", "mode": "keyword"})
 
