@@ -50,9 +50,9 @@ class TrendSeries:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trends:
-    """Searches over time. `by` is the step: longer than requested for a long time."""
+    """Searches over time. `step` is longer than requested for a long time."""
 
-    by: Annotated[Step, "step of the points"]
+    step: Annotated[Step, "step of the points"]
     series: Annotated[
         Sequence[TrendSeries],
         "one for each search, or for each of its publishers with the most articles",
@@ -91,7 +91,7 @@ def read_trends(archive: Archive, address: TrendAddress) -> Trends:
                 points=points,
             )
         )
-    return Trends(by=by, series=series)
+    return Trends(step=by, series=series)
 
 
 def _counted(
@@ -174,7 +174,7 @@ class TrendView:
     a share in percent.
     """
 
-    by: Step
+    step: Step
     lines: Sequence[_Line]
     most: float
 
@@ -197,7 +197,7 @@ def trend_view(archive: Archive, address: TrendAddress) -> TrendView:
         path = line(of_one, most) if of_one else ""
         search = _search_of(address, one)
         lines.append(_Line(series=one, path=path, address=search))
-    return TrendView(by=trends.by, lines=lines, most=most)
+    return TrendView(step=trends.step, lines=lines, most=most)
 
 
 def shown_value(point: TrendPoint, measure: str) -> float:

@@ -53,7 +53,7 @@ def counts(found: Trends) -> list[list[int]]:
 
 def test_days_without_articles_are_points_too(archive: Archive) -> None:
     found = trends(archive, q="vacina")
-    assert found.by == "day"
+    assert found.step == "day"
     assert counts(found) == [[1, 1, 0, 0, 1, 0, 0, 0, 0, 1]]
 
 
@@ -116,7 +116,7 @@ def test_a_long_time_has_longer_steps(
     archive: Archive, last: str, wanted: str, by: str
 ) -> None:
     time = {"from": "2026-01-01", "to": last, "by": wanted}
-    assert trends(archive, q="vacina", **time).by == by
+    assert trends(archive, q="vacina", **time).step == by
 
 
 def test_what_nothing_is_found_of_has_no_points_without_a_time(

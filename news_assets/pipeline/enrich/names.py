@@ -38,7 +38,7 @@ _RUN = re.compile(
     rf"\b{_WORD}(?:\ (?:{_BETWEEN}\ )?{_WORD}){{0,{_MAX_WORDS - 1}}}",
 )
 _ACRONYM = re.compile(r"\s?\(([A-Z][A-Za-z-]{1,9})\)")
-_BEFORE = re.compile(r"(\w+)\.?\s?$")
+_BEFORE = re.compile(r"\b(\w++)\.?\s?$")
 _AFTER = re.compile(r",?\s(\w+)")
 _AND: Final = ("e", "and")
 _OF_NO_PERSON: Final = frozenset(("for", "of", "the", *_AND))
