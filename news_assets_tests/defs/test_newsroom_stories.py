@@ -59,11 +59,35 @@ def run(
 def tick(
     lake: Lake, instance: dg.DagsterInstance, pauses: float = 0
 ) -> list[dg.RunRequest]:
+    return list(evaluated(lake, instance, pauses=pauses).run_requests or ())
+
+
+def evaluated(
+    lake: Lake,
+    instance: dg.DagsterInstance,
+    cursor: str | None = None,
+    pauses: float = 0,
+    calm_s: float = 0,
+) -> dg.SensorResult:
     jobs = build_shared_jobs([DESK])
-    sensor = build_stories_sensor([DESK], jobs, lambda: lake, tick_s=0, pauses=pauses)
-    result = sensor(dg.build_sensor_context(instance))
+    sensor = build_stories_sensor(
+        [DESK], jobs, lambda: lake, tick_s=0, pauses=pauses, calm_s=calm_s
+    )
+    result = sensor(dg.build_sensor_context(instance, cursor=cursor))
     assert isinstance(result, dg.SensorResult)
-    return list(result.run_requests or ())
+    return result
+
+
+def test_a_run_waits_until_nothing_is_written(lake: Lake) -> None:
+    with dg.DagsterInstance.ephemeral() as instance:
+        (request,) = tick(lake, instance)
+        run(lake, instance, request)
+        cursor = evaluated(lake, instance).cursor
+        put(lake, "three", BUDGET, 1, desk=DESK.key)
+
+        waits = evaluated(lake, instance, cursor, calm_s=1e6)
+        assert not waits.run_requests
+        assert evaluated(lake, instance, waits.cursor).run_requests
 
 
 def test_articles_get_their_stories_and_a_backfill_gives_the_same(lake: Lake) -> None:
