@@ -210,7 +210,7 @@ def build_open_batches(jobs: Jobs) -> dg.SensorDefinition:
 _PAUSES, _LONGEST_PAUSE_S = 4, 30.0
 # Articles are found first: beside a run of stories theirs takes a second more. So these
 # wait until nothing was written for a moment, but not for longer than the second value.
-_CALM_S, _LONGEST_WAIT_S = 1.0, 15.0
+_CALM_S, _LONGEST_WAIT_S = 3.0, 15.0
 _STORIES_KEY = dg.AssetKey(["newsroom", "stories"])
 
 
