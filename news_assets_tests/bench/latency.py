@@ -136,10 +136,12 @@ def by_poll(running: RunningDesk, waiter: Waiter, agency: str) -> dict[str, floa
 def healing(running: RunningDesk) -> dict[str, float]:
     """Delete rows of enriched articles, and return the seconds until the sensors have
     had them made again.
+
+    They are the oldest rows: the same ones, lost again, would wait for the pause of a
+    run that left its work unchanged.
     """
-    ids = running.lake.query(
-        "SELECT article_id FROM enriched_articles LIMIT ?", [HEALED_ROWS]
-    )["article_id"].to_list()
+    oldest = "SELECT article_id FROM enriched_articles ORDER BY enriched_at LIMIT ?"
+    ids = running.lake.query(oldest, [HEALED_ROWS])["article_id"].to_list()
     running.lake.transact(lambda rows: rows.delete(EnrichedArticle, article_id=ids))
     deleted_at = time.time()
 
