@@ -98,7 +98,7 @@ from news_assets.web.parameters import (
     TrendAddress,
 )
 from news_assets.web.story_pages import listed_stories
-from news_assets.web.story_views import SharedValue, StoryView, story_view
+from news_assets.web.story_views import CountedTheme, StoryView, story_view
 from news_assets.web.trends import TrendPoint, Trends, TrendSeries, read_trends
 
 
@@ -336,7 +336,7 @@ OPERATIONS: Final = (
             StoryChange,
             Sentence,
             Statement,
-            SharedValue,
+            CountedTheme,
         ),
     ),
     BRIEFING,

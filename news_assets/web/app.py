@@ -37,7 +37,7 @@ from news_assets.web.forms import MEDIA_TYPES, json_document
 from news_assets.web.images import image_handler
 from news_assets.web.list_pages import LIST_PAGES, SEARCH_PAGE
 from news_assets.web.meeting_pages import MeetingPages
-from news_assets.web.morning_page import MorningPage, counted, visit_key
+from news_assets.web.morning_page import MorningPage, keeps_visit, visit_key
 from news_assets.web.name_pages import NamePages
 from news_assets.web.operations.routes import operator_routes
 from news_assets.web.operations.sessions import (
@@ -164,7 +164,9 @@ def build_app(
     description = describe(OPERATIONS, version("news_assets"))
     article, suffix = "/articles/{article_id:article_id}", "{suffix:suffix}"
     routes: list[BaseRoute] = [
-        Route("/", in_time(counted(cache.around(morning.page, of_morning, visit_key)))),
+        Route(
+            "/", in_time(keeps_visit(cache.around(morning.page, of_morning, visit_key)))
+        ),
         cached("/about", pages.about),
         cached("/queries", pages.queries),
         cached("/queries.opml", pages.queries),

@@ -163,7 +163,7 @@ def stacked(labels: Sequence[str], series: Mapping[str, Sequence[int]]) -> Plot:
 
 
 def line(values: Sequence[float], most: float) -> str:
-    """Return the path of a line through these values, of which `most` is at the top."""
+    """Return the path of a line through these values; `most` is the value at the top."""
     width = WIDTH / len(values)
     points = []
     for number, value in enumerate(values):

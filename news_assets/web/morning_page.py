@@ -343,7 +343,7 @@ def visit_key(request: Request) -> str:
     return visit.isoformat() if visit else ""
 
 
-def counted(handler: Handler) -> Handler:
+def keeps_visit(handler: Handler) -> Handler:
     """Return the handler that keeps the end of this visit and of the one before in a
     cookie, and leads the words of a search to its page.
     """

@@ -189,7 +189,7 @@ class EditParameters(OfDesk, frozen=True):
 
 
 class StoryParameters(OfDesk, frozen=True):
-    """The stories of a day or of the last days, told by the most publishers and the
+    """The stories of a day or of the last days, those of the most publishers and the
     newest first.
     """
 

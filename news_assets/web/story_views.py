@@ -11,19 +11,17 @@ from typing import Annotated, Final
 from news_assets.pipeline.stories.statements import (
     Sentence,
     Statement,
-    name_words,
-    names_in,
-    shared_names,
     statements_of,
 )
 from news_assets.records.stories import Story, StoryChange
 from news_assets.store.queries.edits import Edit
+from news_assets.store.queries.names import NameFilters, NameItem, listed_names
 from news_assets.store.queries.story_contents import (
     NearStory,
     StoryArticle,
     StoryContents,
     StoryPublisher,
-    stories_of_articles,
+    near_stories,
     story_contents,
 )
 from news_assets.web.archive import Archive
@@ -32,15 +30,16 @@ from news_assets.web.parameters import OneStory
 _NEAREST: Final = 40  # articles, whose stories are looked at
 _SHOWN: Final = 5  # stories about something alike
 _THEMES: Final = 4
-_SAME_MATTER: Final = 2  # words of names that stories about one matter share
+_NAMES: Final = 12
+_SAME_MATTER: Final = 2  # names that stories about one matter share
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SharedValue:
-    """A name or theme of a story."""
+class CountedTheme:
+    """A theme of a story."""
 
-    value: Annotated[str, "the name, or the code of the theme"]
-    count: Annotated[int, "number of publishers with the name, or of articles"]
+    theme_code: Annotated[str, "code of the theme"]
+    articles: Annotated[int, "number of the story's articles with it"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +47,8 @@ class StoryView:
     """A story with its articles and publishers in order of publication.
 
     `changes` are what became of it, `shared` and `alone` what several publishers say
-    and what only one says. `earlier` stories ended before it and share names with it.
+    and what only one says; `names` are those that several publishers name, if there are
+    several. `earlier` stories ended before it and share names with it.
     """
 
     story: Story
@@ -58,8 +58,8 @@ class StoryView:
     changes: Sequence[StoryChange]
     shared: Sequence[Statement]
     alone: Sequence[Sentence]
-    names: Sequence[SharedValue]
-    themes: Sequence[SharedValue]
+    names: Sequence[NameItem]
+    themes: Sequence[CountedTheme]
     earlier: Sequence[Story]
     related: Sequence[Story]
 
@@ -69,11 +69,11 @@ def story_view(archive: Archive, one: OneStory) -> StoryView | None:
     contents = story_contents(archive.lake, one.story_id)
     if contents is None:
         return None
-    statements = statements_of(contents.tellings)
-    names = shared_names(contents.tellings)
+    statements = statements_of(contents.texts)
+    names = _names(archive, contents)
     near = _near(archive, contents)
-    words = name_words(name for name, _ in names)
-    earlier = [one.story for one in near if _is_earlier(one, contents.story, words)]
+    name_ids = {one.name_id for one in names}
+    earlier = [one.story for one in near if _is_earlier(one, contents.story, name_ids)]
     related = [one.story for one in near if one.story not in earlier]
     return StoryView(
         story=contents.story,
@@ -83,7 +83,7 @@ def story_view(archive: Archive, one: OneStory) -> StoryView | None:
         changes=contents.changes,
         shared=statements.shared,
         alone=statements.alone,
-        names=[SharedValue(value=name, count=count) for name, count in names],
+        names=names[:_NAMES],
         themes=_themes(contents.articles),
         earlier=earlier[:_SHOWN],
         related=related[:_SHOWN],
@@ -94,22 +94,35 @@ def _near(archive: Archive, contents: StoryContents) -> list[NearStory]:
     hits = archive.near(contents.story.article_id, _NEAREST)
     ids = [hit.article_id for hit in hits]
     days = [hit.day for hit in hits]
-    return stories_of_articles(archive.lake, ids, days, contents.story.story_id)
+    return near_stories(archive.lake, ids, days, contents.story.story_id)
 
 
-def _is_earlier(near: NearStory, story: Story, words: set[str]) -> bool:
+def _names(archive: Archive, contents: StoryContents) -> list[NameItem]:
+    """Return the names that the most publishers have; without those of one alone, if
+    there are several.
+    """
+    filters = NameFilters(
+        first_day=contents.story.day,
+        last_day=contents.story.last_day,
+        article_ids=[one.article_id for one in contents.articles],
+    )
+    listed = listed_names(archive.lake, filters, archive.known_names)
+    fewest = min(2, contents.story.publisher_count)
+    found = [one for one in listed if one.publishers >= fewest]
+    return sorted(found, key=lambda one: (-one.publishers, one.name_id))
+
+
+def _is_earlier(near: NearStory, story: Story, name_ids: set[str]) -> bool:
     """Return whether a story is an earlier one of the same matter."""
     if near.story.last_day >= story.day:
         return False
-    language = near.story.languages[0] if near.story.languages else ""
-    own = name_words(names_in(near.text, language))
-    return len(own & words) >= _SAME_MATTER
+    return len(name_ids.intersection(near.name_ids)) >= _SAME_MATTER
 
 
-def _themes(articles: Sequence[StoryArticle]) -> list[SharedValue]:
+def _themes(articles: Sequence[StoryArticle]) -> list[CountedTheme]:
     counts = Counter(one.theme_code for one in articles if one.theme_code)
     return [
-        SharedValue(value=code, count=count)
+        CountedTheme(theme_code=code, articles=count)
         for code, count in counts.most_common(_THEMES)
     ]
 

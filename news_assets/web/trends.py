@@ -17,7 +17,6 @@ _MAX_POINTS: Final = 92  # of a line; a longer time has longer steps
 _MAX_YEARS: Final = 20  # single articles state impossible days
 _PUBLISHERS: Final = 6
 _SPANS: Final = {"day": days_of, "week": weeks_of, "month": months_of}
-_DAYS: Final = {"day": 1, "week": 7}
 
 _Facets = Mapping[str, Mapping[str, int]]
 
@@ -78,11 +77,11 @@ def read_trends(archive: Archive, address: TrendAddress) -> Trends:
     if address.split == "publisher":
         counted = _by_publisher(archive, address, counted[0])
     first, last = _ends(address, counted)
-    by = _step(address.by, first, last)
-    spans = list(_SPANS[by](first, last)) if first <= last else []
+    step = _step(address.by, first, last)
+    spans = list(_SPANS[step](first, last)) if first <= last else []
     series = []
     for one in counted:
-        points = [_point(one, by, span, first, last) for span in spans]
+        points = [_point(one, step, span, first, last) for span in spans]
         series.append(
             TrendSeries(
                 query=one.address.text,
@@ -91,7 +90,7 @@ def read_trends(archive: Archive, address: TrendAddress) -> Trends:
                 points=points,
             )
         )
-    return Trends(step=by, series=series)
+    return Trends(step=step, series=series)
 
 
 def _counted(
@@ -132,21 +131,23 @@ def _ends(address: TrendAddress, counted: Sequence[_Counted]) -> tuple[date, dat
 
 
 def _step(wanted: str, first: date, last: date) -> Step:
-    """Return the shortest step that is not shorter than the one wanted, and of which
-    there are not too many.
+    """Return the wanted step, or a longer one if there are too many of it; of no wanted
+    one the shortest.
     """
     days = (last - first).days + 1
-    steps: tuple[Step, ...] = ("day", "week")
-    for step in steps[steps.index("week") if wanted == "week" else 0 :]:
-        if wanted != "month" and days <= _MAX_POINTS * _DAYS[step]:
-            return step
+    if wanted in ("", "day") and days <= _MAX_POINTS:
+        return "day"
+    if wanted != "month" and days <= _MAX_POINTS * 7:
+        return "week"
     return "month"
 
 
-def _point(one: _Counted, by: Step, span: Span, first: date, last: date) -> TrendPoint:
+def _point(
+    one: _Counted, step: Step, span: Span, first: date, last: date
+) -> TrendPoint:
     label, begin, end = span
-    articles = one.facets[by].get(label, 0)
-    of_all = None if one.of_all is None else one.of_all[by].get(label, 0)
+    articles = one.facets[step].get(label, 0)
+    of_all = None if one.of_all is None else one.of_all[step].get(label, 0)
     return TrendPoint(
         first=max(begin, first),
         last=min(end, last),

@@ -90,8 +90,8 @@ def tell_hits(
     for name, articles in _changes_by_query(rows, changes, publishers).items():
         if name in queries:
             messages += _messages(queries[name], "changes", articles, now)
-    told = [*found.telling, *found.covered]
-    rows.upsert([replace(hit, told_at=now) for hit in told])
+    sent = [*found.to_send, *found.covered]
+    rows.upsert([replace(hit, told_at=now) for hit in sent])
     rows.upsert([replace(hit, told_at=now) for hit in changes])
     rows.upsert(messages)
     return messages
@@ -107,9 +107,9 @@ def _new_by_query(
     """Return what messages say of the articles of these hits, by query; of queries that
     tell stories also the story.
     """
-    facts = _facts_of(rows, {hit.article_id for hit in hits.telling}, publishers)
+    facts = _facts_of(rows, {hit.article_id for hit in hits.to_send}, publishers)
     found: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for hit in sorted(hits.telling, key=lambda hit: (hit.query, hit.article_id)):
+    for hit in sorted(hits.to_send, key=lambda hit: (hit.query, hit.article_id)):
         if hit.article_id not in facts:
             continue
         of_article = facts[hit.article_id]

@@ -1,5 +1,5 @@
-"""Saved queries that tell a story once: which of their due hits give a message, which wait
-for the story or its publishers, and which are told with another article of the story.
+"""Saved queries that send a story once: which of their due hits are sent, which wait for
+the story or its publishers, and which another article of the story stands for.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -13,10 +13,10 @@ from news_assets.ports.services import Reader
 from news_assets.records.alerts import QueryHit
 from news_assets.records.stories import Story, StoryMember
 
-# stories are made twice a minute; an article without a vector has none
+# an article has its story within seconds; one without a vector has none
 _STORY_WITHIN: Final = timedelta(minutes=15)
 _LOOK_AGAIN: Final = timedelta(minutes=5)
-_TOLD: Final = """
+_SENT: Final = """
     SELECT DISTINCT query, story_id FROM query_hits JOIN story_members USING (article_id)
     WHERE told_at IS NOT NULL AND list_contains($queries, query)
         AND list_contains($stories, story_id)
@@ -25,14 +25,13 @@ _TOLD: Final = """
 
 @dataclass(frozen=True, slots=True)
 class SortedHits:
-    """Due hits: `telling` give messages, `covered` are noted as told without one, and
-    `waiting` have a later time. `stories` are those of articles by article_id;
-    `by_story` are the names of the queries that tell them.
+    """Due hits: `to_send`; `covered`, which are noted as sent without a message; and
+    `waiting`, which have a later time. `stories` are those of articles by article_id;
+    `by_story` are the names of the queries that send stories.
     """
 
     by_story: Collection[str]
-
-    telling: list[QueryHit] = field(default_factory=list)
+    to_send: list[QueryHit] = field(default_factory=list)
     covered: list[QueryHit] = field(default_factory=list)
     waiting: list[QueryHit] = field(default_factory=list)
     stories: dict[str, Story] = field(default_factory=dict)
@@ -48,24 +47,24 @@ def sort_hits(
     by_story = {name: query for name, query in queries.items() if query.tells_stories}
     ids = {hit.article_id for hit in hits if hit.query in by_story}
     found = SortedHits(by_story, stories=_stories(rows, ids))
-    told = _told(rows, by_story, found.stories)
+    sent = _sent(rows, by_story, found.stories)
     for hit in sorted(hits, key=lambda one: (one.found_at, one.article_id)):
         query = by_story.get(hit.query)
         if query is None:
-            found.telling.append(hit)
+            found.to_send.append(hit)
             continue
         story = found.stories.get(hit.article_id)
         key = hit.query, story.story_id if story else ""
-        if key in told or _has_expired(query, story, hit, now):
+        if key in sent or _has_expired(query, story, hit, now):
             found.covered.append(hit)
             continue
         later = _later(query, story, hit, now)
         if later is not None:
             found.waiting.append(replace(hit, due_at=later))
             continue
-        found.telling.append(hit)
+        found.to_send.append(hit)
         if story is not None:
-            told.add(key)
+            sent.add(key)
     return found
 
 
@@ -87,15 +86,15 @@ def _stories(rows: Reader, article_ids: Collection[str]) -> dict[str, Story]:
     }
 
 
-def _told(
+def _sent(
     rows: Reader, queries: Collection[str], stories: Mapping[str, Story]
 ) -> set[tuple[str, str]]:
-    """Return the query and story_id of each story that a query was told of."""
+    """Return the query and story_id of each story that was sent for a query."""
     if not stories:
         return set()
     ids = {story.story_id for story in stories.values()}
     given = {"queries": list(queries), "stories": list(ids)}
-    return set(rows.query(_TOLD, given).iter_rows())
+    return set(rows.query(_SENT, given).iter_rows())
 
 
 def _has_expired(
@@ -110,7 +109,7 @@ def _has_expired(
 def _later(
     query: SavedQuery, story: Story | None, hit: QueryHit, now: datetime
 ) -> datetime | None:
-    """Return when a hit is looked at again; None if it is told now."""
+    """Return when a hit is looked at again; None if it is sent now."""
     if story is None and now - hit.found_at < _STORY_WITHIN:
         return now + _LOOK_AGAIN
     if _publishers(story) < query.publishers:

@@ -3,7 +3,7 @@ Markdown, and as the articles of a message. Pure.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import date, datetime
 from typing import Annotated, Any, Final
 
@@ -64,13 +64,13 @@ class BriefedStory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Briefing:
-    """What was told in some days, or about a query in them."""
+    """What was published in some days, or about a query in them."""
 
     first_day: Annotated[date, "first day"]
     last_day: Annotated[date, "last day"]
     query: Annotated[str, "words that the articles have; empty for all"]
     stories: Annotated[
-        Sequence[BriefedStory], "told by the most publishers and the newest first"
+        Sequence[BriefedStory], "those of the most publishers and the newest first"
     ]
 
     @property
@@ -92,7 +92,7 @@ def quotes_of(sources: Iterable[Source], name_of: Callable[[str], str]) -> list[
     The first article gives up to two sentences and the others one. Those in another
     language than the first are left out. `name_of` gives the name of an agency.
     """
-    told = set[str]()
+    known = set[str]()
     quotes: list[Quote] = []
     language: str | None = None
     for source in sources:
@@ -102,8 +102,8 @@ def quotes_of(sources: Iterable[Source], name_of: Callable[[str], str]) -> list[
             continue
         for sentence in _best_sentences(source)[: 1 if quotes else _OWN]:
             stems = _stems(sentence, language)
-            if len(stems - told) >= _NEW_SHARE * len(stems):
-                told |= stems
+            if len(stems - known) >= _NEW_SHARE * len(stems):
+                known |= stems
                 quotes.append(_quote(source, sentence, name_of(source.agency)))
     return quotes
 
@@ -160,18 +160,10 @@ def message_of(briefing: Briefing) -> tuple[str, str, dict[str, Any]]:
     articles = []
     for story in briefing.stories:
         for quote in story.quotes:
-            article = {
-                "article_id": quote.article_id,
-                "desk": quote.desk,
-                "agency": quote.agency,
-                "publisher": quote.publisher,
-                "title": quote.title,
-                "url": quote.url,
-                "published_at": quote.published_at.isoformat(),
-                "language": quote.language,
-                "summary": quote.sentence,
-                "story_id": story.story_id,
-            }
+            article = asdict(quote)
+            article["summary"] = article.pop("sentence")
+            article["published_at"] = quote.published_at.isoformat()
+            article["story_id"] = story.story_id
             articles.append(article)
     payload = {"type": BRIEFING, "title": briefing.title, "articles": articles}
     subject = f"Briefing {briefing.title}"

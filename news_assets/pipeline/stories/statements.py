@@ -1,15 +1,15 @@
-"""What the articles of a story say: the sentences that several publishers have, those that
-only one has, and the names that they share. Words are compared within one language.
+"""What the articles of a story say: the sentences that several publishers have, and those
+that only one has. Words are compared within one language.
 """
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Final
 
 from news_assets.text.prose import paragraphs, sentences
-from news_assets.text.words import fold, stem, stopwords, word_spans
+from news_assets.text.words import stem, stopwords, word_spans
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,19 +25,12 @@ _MIN_WORDS, _MAX_CHARS = 5, 400  # of a sentence
 _SAME: Final = 0.4
 _NEW_SHARE: Final = 0.5  # of a sentence's words that no other publisher has
 _SHARED, _ALONE, _ALONE_EACH = 6, 12, 2
-_NAMES: Final = 12
-_CAPITAL: Final = r"[^\W\d_a-zß-öø-ÿ][\w'’-]+"
-_NAME: Final = re.compile(
-    rf"{_CAPITAL}(?: (?:(?:d[aeo]s?|del|of|van|von) )?{_CAPITAL})*"
-)
+_CAPITALISED: Final = re.compile(r"[^\W\d_a-zß-öø-ÿ][\w'’-]")
 _NUMBER: Final = re.compile(r"\d+(?:[.,]\d+)*")
-_DAYS: Final = frozenset(
-    ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-)
 
 
 @dataclass(frozen=True, slots=True)
-class Telling:
+class ArticleText:
     """An article of a story; its text is Markdown, its language a primary one."""
 
     article_id: str
@@ -77,12 +70,12 @@ class Statements:
     ]
 
 
-def statements_of(tellings: Sequence[Telling]) -> Statements:
+def statements_of(texts: Sequence[ArticleText]) -> Statements:
     """Return what these articles say, each of another publisher."""
     found: list[Sentence] = []
     words: list[frozenset[str]] = []
-    for telling in tellings:
-        for sentence, stems in _sentences(telling):
+    for article in texts:
+        for sentence, stems in _sentences(article):
             found.append(sentence)
             words.append(stems)
     if not found:
@@ -91,20 +84,20 @@ def statements_of(tellings: Sequence[Telling]) -> Statements:
     return Statements(shared=compared.shared(), alone=compared.alone())
 
 
-def _sentences(telling: Telling) -> Iterator[tuple[Sentence, frozenset[str]]]:
+def _sentences(article: ArticleText) -> Iterator[tuple[Sentence, frozenset[str]]]:
     """Yield the first sentences of an article with the stems of their words."""
     seen = set[str]()
-    for paragraph in paragraphs(telling.text):
+    for paragraph in paragraphs(article.text):
         for text in sentences(paragraph):
-            stems = _stems(text, telling.language)
+            stems = _stems(text, article.language)
             is_fit = len(stems) >= _MIN_WORDS and len(text) <= _MAX_CHARS
             if not is_fit or text in seen:
                 continue
             seen.add(text)
             sentence = Sentence(
-                article_id=telling.article_id,
-                publisher=telling.publisher,
-                language=telling.language,
+                article_id=article.article_id,
+                publisher=article.publisher,
+                language=article.language,
                 text=text,
             )
             yield sentence, stems
@@ -184,8 +177,9 @@ class _Compared:
         return sorted(best.values())
 
     def alone(self) -> list[Sentence]:
-        """Return sentences of which most words are new and which have a name or number,
-        the newest first; none where no other publisher writes in the language.
+        """Return sentences whose words mostly are in no other publisher's, with a name or
+        a number, in the order of the articles; none where no other publisher writes in
+        the language.
         """
         import numpy as np
 
@@ -234,67 +228,4 @@ def _has_other_numbers(sentence: Sentence, others: Sequence[Sentence]) -> bool:
 def _has_fact(text: str) -> bool:
     """Return whether a sentence has a number, or a name after its first word."""
     _, _, rest = text.partition(" ")
-    return any(one.isdigit() for one in text) or _NAME.search(rest) is not None
-
-
-# --- names ----------------------------------------------------------------------------
-
-
-def shared_names(tellings: Sequence[Telling]) -> list[tuple[str, int]]:
-    """Return the names in these articles with the number of publishers that have them,
-    the most first: those of two publishers or more, if there are several.
-    """
-    by_publisher: dict[str, set[str]] = defaultdict(set)
-    for telling in tellings:
-        for name in names_in(telling.text, telling.language):
-            by_publisher[name].add(telling.publisher)
-    least = min(2, len({telling.publisher for telling in tellings}))
-    counts = {
-        name: len(publishers)
-        for name, publishers in by_publisher.items()
-        if len(publishers) >= least
-    }
-    longest = sorted(counts, key=lambda name: (-counts[name], -len(name), name))
-    kept: list[str] = []
-    for name in longest:
-        if not _is_part(name, kept):
-            kept.append(name)
-    return [(name, counts[name]) for name in kept[:_NAMES]]
-
-
-def _is_part(name: str, kept: Iterable[str]) -> bool:
-    return any(f" {name} " in f" {one} " for one in kept)
-
-
-def names_in(text: str, language: str) -> set[str]:
-    """Return the names in a text: words with capitals within a sentence, or several at
-    its beginning.
-    """
-    stop = stopwords(language)
-    found = set[str]()
-    for paragraph in paragraphs(text):
-        for sentence in sentences(paragraph):
-            found |= _names_of(sentence, stop)
-    return found
-
-
-def _names_of(sentence: str, stop: Collection[str]) -> set[str]:
-    found = set[str]()
-    for match in _NAME.finditer(sentence):
-        words = match[0].split()
-        begins = match.start() <= 1
-        while words and fold(words[0].lower()) in stop:
-            words.pop(0)
-            begins = False
-        if not words or (begins and len(words) == 1) or words[0].lower() in _DAYS:
-            continue
-        found.add(" ".join(words))
-    return found
-
-
-def name_words(names: Iterable[str]) -> set[str]:
-    """Return the words of names, to compare those of two articles."""
-    words = set[str]()
-    for name in names:
-        words |= {fold(word.lower()) for word in name.split() if len(word) > 2}
-    return words
+    return any(one.isdigit() for one in text) or _CAPITALISED.search(rest) is not None

@@ -110,7 +110,9 @@ class _Codes:
         self.total += articles
 
     def of(self, positions: "Positions") -> "tuple[Codes, Positions]":
-        """Return the codes of these articles, and of which of them each is."""
+        """Return the codes of these articles, and the index in `positions` of each one's
+        article.
+        """
         import numpy as np
 
         lengths = self._lengths.values[positions]
@@ -184,9 +186,9 @@ def _reduced(codes: "Codes", gone: "Codes", counts: "Codes") -> "tuple[Codes, Bo
         return codes, np.ones(len(codes), bool)
     at = np.minimum(gone.searchsorted(bare(codes)), len(gone) - 1)
     less = np.where(gone[at] == bare(codes), counts[at], 0)
-    had = np.maximum(counts_of(codes), 1)
-    is_left = had > less
-    left = bare(codes) | ((had - less) << np.uint32(COUNT_BITS))
+    counted = np.maximum(counts_of(codes), 1)
+    is_left = counted > less
+    left = bare(codes) | ((counted - less) << np.uint32(COUNT_BITS))
     return left[is_left].astype(np.uint32), is_left
 
 

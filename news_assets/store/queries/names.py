@@ -34,6 +34,7 @@ _LISTED = """
             AND day BETWEEN $first_day AND $last_day
             AND ($desk IS NULL OR desk = $desk)
             AND ($agency IS NULL OR agency = $agency)
+            AND ($ids IS NULL OR list_contains($ids, article_id))
     ), merges AS (
         SELECT unnest($merged) AS id, unnest($into) AS same_as
     ), of_articles AS (
@@ -80,6 +81,7 @@ class NameFilters:
     kind: str | None = None
     desk: str | None = None
     agency: str | None = None
+    article_ids: Sequence[str] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,6 +148,7 @@ def listed_names(
             "kind": filters.kind,
             "desk": filters.desk,
             "agency": filters.agency,
+            "ids": filters.article_ids,
             "merged": list(into),
             "into": list(into.values()),
             "limit": MOST_NAMES,

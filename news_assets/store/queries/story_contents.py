@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Annotated, Any, Final
 
-from news_assets.pipeline.stories.statements import Telling
+from news_assets.pipeline.stories.statements import ArticleText
 from news_assets.records.stories import Story, StoryChange, StoryMember
 from news_assets.store.lake import Lake
 from news_assets.store.queries.edits import Edit, edits_of
@@ -25,6 +25,10 @@ _ARTICLES: Final = """
 """
 _TEXTS: Final = """
     SELECT article_id, text FROM raw_articles
+    WHERE list_contains($ids, article_id) AND day BETWEEN $first_day AND $last_day
+"""
+_NAMES: Final = """
+    SELECT article_id, entity_ids FROM enriched_articles
     WHERE list_contains($ids, article_id) AND day BETWEEN $first_day AND $last_day
 """
 _STORIES_OF: Final = """
@@ -83,7 +87,7 @@ class StoryContents:
     publishers: Sequence[StoryPublisher]
     edits: Sequence[Edit]
     changes: Sequence[StoryChange]
-    tellings: Sequence[Telling]
+    texts: Sequence[ArticleText]
 
 
 def story_contents(lake: Lake, story_id: str) -> StoryContents | None:
@@ -98,14 +102,14 @@ def story_contents(lake: Lake, story_id: str) -> StoryContents | None:
         changes = reader.read(StoryChange, story_id=[found.story_id])
         changes += reader.read(StoryChange, other_id=[found.story_id])
         articles = _articles(rows, edits)
-        tellings = _tellings(reader, articles, days)
+        texts = _texts(reader, articles, days)
     return StoryContents(
         story=found,
         articles=articles,
         publishers=_publishers(articles),
         edits=edits,
         changes=sorted(changes, key=lambda one: (one.changed_at, one.change_id)),
-        tellings=tellings,
+        texts=texts,
     )
 
 
@@ -152,9 +156,9 @@ def _publishers(articles: Sequence[StoryArticle]) -> list[StoryPublisher]:
     return found
 
 
-def _tellings(
+def _texts(
     reader: Snapshot, articles: Sequence[StoryArticle], days: dict[str, date]
-) -> list[Telling]:
+) -> list[ArticleText]:
     """Return the first article of each of the first publishers, without copies, with
     its text.
     """
@@ -169,7 +173,7 @@ def _tellings(
         for row in reader.rows_of(_TEXTS, {"ids": ids, **days})
     }
     return [
-        Telling(one.article_id, publisher, one.language, texts[one.article_id])
+        ArticleText(one.article_id, publisher, one.language, texts[one.article_id])
         for publisher, one in chosen.items()
         if texts.get(one.article_id)
     ]
@@ -177,31 +181,30 @@ def _tellings(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NearStory:
-    """A story about something alike; `text` is that of its most central article."""
+    """A story about something alike, with the names of its most central article."""
 
     story: Story
-    text: str
+    name_ids: Collection[str]
 
 
-def stories_of_articles(
+def near_stories(
     lake: Lake, article_ids: Sequence[str], days: Collection[date], without: str
 ) -> list[NearStory]:
     """Return the stories of articles of these days in the order of the articles, but one
     story; only those of several articles.
     """
-    if not article_ids:
-        return []
-    given: dict[str, Any] = {"ids": list(article_ids)}
     with lake.latest() as reader:
-        of_articles = {"first_day": min(days), "last_day": max(days)}
-        rows = reader.rows_of(_STORIES_OF, given | of_articles)
-        of_article = {row["article_id"]: row["story_id"] for row in rows}
-        ids = dict.fromkeys(of_article[one] for one in article_ids if one in of_article)
-        stories = {one.story_id: one for one in reader.read(Story, story_id=list(ids))}
-        found = [stories[one] for one in ids if one in stories and one != without]
-        found = [one for one in found if one.article_count > 1]
-        texts = _central_texts(reader, found)
-    return [NearStory(story=one, text=texts.get(one.article_id) or "") for one in found]
+        by_article = _stories_by_article(reader, article_ids, days)
+        stories: dict[str, Story] = {}
+        for article_id in article_ids:
+            story = by_article.get(article_id)
+            if story is not None and story.story_id != without:
+                stories[story.story_id] = story
+        names = _central_names(reader, list(stories.values()))
+    return [
+        NearStory(story=one, name_ids=names.get(one.article_id) or ())
+        for one in stories.values()
+    ]
 
 
 def story_by_article(
@@ -210,14 +213,20 @@ def story_by_article(
     """Return the stories of these articles of some days by article_id; only those of
     several articles.
     """
+    with lake.latest() as reader:
+        return _stories_by_article(reader, article_ids, days)
+
+
+def _stories_by_article(
+    reader: Snapshot, article_ids: Sequence[str], days: Collection[date]
+) -> dict[str, Story]:
     if not article_ids:
         return {}
     given: dict[str, Any] = {"ids": list(article_ids)}
     given |= {"first_day": min(days), "last_day": max(days)}
-    with lake.latest() as reader:
-        rows = reader.rows_of(_STORIES_OF, given)
-        of_article = {row["article_id"]: row["story_id"] for row in rows}
-        stories = reader.read(Story, story_id=set(of_article.values()))
+    rows = reader.rows_of(_STORIES_OF, given)
+    of_article = {row["article_id"]: row["story_id"] for row in rows}
+    stories = reader.read(Story, story_id=set(of_article.values()))
     several = {one.story_id: one for one in stories if one.article_count > 1}
     return {
         article_id: several[story_id]
@@ -226,7 +235,10 @@ def story_by_article(
     }
 
 
-def _central_texts(reader: Snapshot, stories: Sequence[Story]) -> dict[str, str]:
+def _central_names(
+    reader: Snapshot, stories: Sequence[Story]
+) -> dict[str, Collection[str]]:
+    """Return the names of the most central articles of stories, by article_id."""
     if not stories:
         return {}
     given = {
@@ -234,8 +246,8 @@ def _central_texts(reader: Snapshot, stories: Sequence[Story]) -> dict[str, str]
         "first_day": min(one.day for one in stories),
         "last_day": max(one.last_day for one in stories),
     }
-    rows = reader.rows_of(_TEXTS, given)
-    return {row["article_id"]: row["text"] for row in rows}
+    rows = reader.rows_of(_NAMES, given)
+    return {row["article_id"]: row["entity_ids"] for row in rows}
 
 
 def story_of_article(lake: Lake, article_id: str, day: date) -> Story | None:

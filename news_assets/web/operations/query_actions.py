@@ -26,7 +26,7 @@ from news_assets.ports.services import Rows
 from news_assets.records.alerts import StoredQuery
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import EnrichedArticle
-from news_assets.search import SearchHit
+from news_assets.search import Filters, SearchHit
 from news_assets.text.query_parser import parse_operators
 from news_assets.web.archive import Archive
 from news_assets.web.operations.article_actions import Render
@@ -35,10 +35,7 @@ from news_assets.web.parameters import SEVERAL, ParameterError, SearchAddress
 from news_assets.web.phrases import language_of, mistake_text, translation
 
 # of a saved query and of a search
-# `stories` is no filter: the page lists hits by it, a query sends messages by it
-FILTERS: Final = (
-    SavedQuery.model_fields.keys() & SearchAddress.model_fields.keys()
-) - {"stories"}
+FILTERS: Final = SavedQuery.model_fields.keys() & Filters.__dataclass_fields__.keys()
 _WEEK: Final = timedelta(days=7)
 _COMPARED: Final = 100  # articles of a preview
 
@@ -64,7 +61,7 @@ class _ListedQuery:
 
 @dataclass(frozen=True, slots=True)
 class _Preview:
-    """How many articles a query would have told in the last week; `is_cut` where only the
+    """How many articles a query would have sent in the last week; `is_cut` where only the
     newest were compared.
     """
 
@@ -76,7 +73,7 @@ class _Preview:
 
 
 def hits_of_last_week(archive: Archive, query: SavedQuery, now: datetime) -> _Preview:
-    """Return how many of the newest articles of the last week a query would have told.
+    """Return how many of the newest articles of the last week a query would have sent.
     The index finds what may match, and the comparison with saved queries decides.
 
     Raises:
@@ -169,7 +166,7 @@ class QueryActions:
         )
 
     def _preview(self, given: Mapping[str, Any]) -> _Preview | None:
-        """Return what a query with these words and filters would have told; None where
+        """Return what a query with these words and filters would have sent; None where
         there are none yet, or a value is wrong.
         """
         kept = {name: given[name] for name in (*FILTERS, "query") if given.get(name)}

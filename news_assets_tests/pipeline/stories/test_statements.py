@@ -1,11 +1,6 @@
-"""What several publishers of a story say, what only one says, and their names."""
+"""What several publishers of a story say, and what only one says."""
 
-from news_assets.pipeline.stories.statements import (
-    Telling,
-    names_in,
-    shared_names,
-    statements_of,
-)
+from news_assets.pipeline.stories.statements import ArticleText, statements_of
 
 FIRST = """# Fire
 
@@ -22,16 +17,16 @@ The regional governor Rui Sá promised new homes before the end of March.
 THIRD = "A fire in Vila Serena destroyed houses, Mayor Ana Prado said on Monday night."
 
 
-def _telling(publisher: str, text: str, language: str = "en") -> Telling:
-    return Telling(f"{publisher}-1", f"d/{publisher}", language, text)
+def _article(publisher: str, text: str, language: str = "en") -> ArticleText:
+    return ArticleText(f"{publisher}-1", f"d/{publisher}", language, text)
 
 
 def test_sentences_that_several_publishers_have_stand_together_with_their_sources() -> (
     None
 ):
-    tellings = [_telling("a", FIRST), _telling("b", SECOND), _telling("c", THIRD)]
+    articles = [_article("a", FIRST), _article("b", SECOND), _article("c", THIRD)]
 
-    [statement] = statements_of(tellings).shared
+    [statement] = statements_of(articles).shared
 
     said = [statement.sentence, *statement.others]
     assert sorted(one.publisher for one in said) == ["d/a", "d/b", "d/c"]
@@ -40,35 +35,21 @@ def test_sentences_that_several_publishers_have_stand_together_with_their_source
 
 
 def test_a_statement_says_where_the_numbers_differ() -> None:
-    differing = statements_of([_telling("a", FIRST), _telling("b", SECOND)])
-    equal = statements_of([_telling("a", FIRST), _telling("b", FIRST)])
+    differing = statements_of([_article("a", FIRST), _article("b", SECOND)])
+    equal = statements_of([_article("a", FIRST), _article("b", FIRST)])
 
     assert [one.has_other_numbers for one in differing.shared] == [True]
     assert not any(one.has_other_numbers for one in equal.shared)
 
 
 def test_a_sentence_with_a_fact_that_no_other_publisher_has_is_named() -> None:
-    alone = statements_of([_telling("a", FIRST), _telling("b", SECOND)]).alone
+    alone = statements_of([_article("a", FIRST), _article("b", SECOND)]).alone
 
     assert [one.text.split()[1] for one in alone] == ["families", "regional"]
 
 
-def test_nothing_is_told_alone_where_nobody_else_writes_in_the_language() -> None:
-    found = statements_of([_telling("a", FIRST), _telling("b", SECOND, "pt")])
+def test_no_sentence_is_alone_where_nobody_else_writes_in_the_language() -> None:
+    found = statements_of([_article("a", FIRST), _article("b", SECOND, "pt")])
 
     assert (found.shared, found.alone) == ([], [])
     assert statements_of([]).shared == ()
-
-
-def test_names_have_capitals_within_a_sentence_or_several_words() -> None:
-    assert names_in(FIRST, "en") == {"Vila Serena", "Mayor Ana Prado", "João Braga"}
-    assert names_in("O Ministério da Saúde abriu.", "pt") == {"Ministério da Saúde"}
-
-
-def test_names_of_a_story_are_those_of_several_publishers_the_longest_form_once() -> (
-    None
-):
-    tellings = [_telling("a", FIRST), _telling("b", SECOND), _telling("c", THIRD)]
-
-    assert shared_names(tellings) == [("Mayor Ana Prado", 3), ("Vila Serena", 3)]
-    assert ("João Braga", 1) in shared_names(tellings[:1])

@@ -137,7 +137,7 @@ def _mistake_of_fields(kind: Kind, answers: Sequence[str], body: str) -> str:
     if unknown := [name for name in answers if name not in FIELDS[kind]]:
         known = ", ".join(FIELDS[kind])
         return (
-            f"asks for the field `{unknown[0]}`, which no answer has; there are {known}"
+            f"requests the field `{unknown[0]}`, which no answer has; there are {known}"
         )
     if missing := [name for name in REQUIRED[kind] if name not in answers]:
         return f"does not ask for the field `{missing[0]}`, which every answer needs"

@@ -38,7 +38,7 @@ def test_another_text_is_another_version(tmp_path: Path) -> None:
         (
             "summary]",
             "summary, mood]",
-            "asks for the field `mood`, which no answer has; there are theme, summary",
+            "requests the field `mood`, which no answer has; there are theme, summary",
         ),
         (
             "[theme, summary]",
