@@ -145,7 +145,7 @@ def _poll(desk: Desk, speed: Speed, sources: Sequence[Source]) -> dg.RunRequest:
     polls only these sources.
     """
     polled = {source.agency for source in sources}
-    agencies = list(filter(polled.__contains__, desk.agency_names))
+    agencies = [key for key in desk.agency_names if key in polled]
     ids: list[str] = []
     vendors: dict[str, str] = {}
     for source in sources:

@@ -143,7 +143,7 @@ class AnswerCache:
 
 
 def _not_modified(kept: _Kept) -> Response:
-    names = filter(_OF_304.__contains__, kept.headers)
+    names = [name for name in kept.headers if name in _OF_304]
     return Response(None, 304, {name: kept.headers[name] for name in names})
 
 

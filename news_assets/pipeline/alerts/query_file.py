@@ -143,9 +143,9 @@ class SavedQuery(_Spec):
     `query` has the syntax of searches, but of words without operators every one must
     occur; an empty one matches everything that passes the filters. Articles published
     more than `max_age_hours` ago give no message, except with `backfill`. Messages name
-    the `title`, by default the name. `changes` are told too, those after `since`. With
-    `stories`, or more than one of `publishers`, a story is told once, when so many
-    independent publishers have told it.
+    the `title`, by default the name. `changes` are sent too, those after `since`. With
+    `stories`, or more than one of `publishers`, a story is sent once, when so many
+    independent publishers have it.
     """
 
     name: Name
@@ -181,7 +181,7 @@ class Operators(_Spec):
     """Who gets a message when a state changes, and from which limits on.
 
     Nothing is looked at during the `quiet` hours, so that afterwards only what lasts is
-    told.
+    sent.
     """
 
     to: Names
