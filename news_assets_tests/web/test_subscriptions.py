@@ -57,8 +57,8 @@ class Office:
             send_due(lake, notifier.send, lambda: datetime.now(UTC))
         return self.mails[before:]
 
-    def tell(self) -> list[EmailMessage]:
-        """Run the asset that tells; return the new mails."""
+    def run_alerts(self) -> list[EmailMessage]:
+        """Run the asset of alerts; return the new mails."""
         before = len(self.mails)
         alerts = build_alerts([DESK], [])
         lake = {"lake": self.room.lake}
@@ -112,14 +112,14 @@ def link_in(mail: EmailMessage, path: str) -> str:
 
 
 @pytest.mark.slow  # four runs of the asset, each a second of CPU
-def test_a_reader_subscribes_confirms_is_told_and_ends_it_with_one_click(
+def test_a_reader_subscribes_confirms_is_sent_mail_and_ends_it_with_one_click(
     office: Office,
 ) -> None:
     office.publish(1)
     form = office.browser.get("/subscribe?q=bus&agency=a").text
-    assert "would have told in the last 7 days: 1<" in form
+    assert "would have sent in the last 7 days: 1<" in form
     assert "Look into your mailbox" in office.subscribe().text
-    [asking] = office.tell()
+    [asking] = office.run_alerts()
     assert (asking["To"], asking["Subject"]) == (
         "ana@example.org",
         "Please confirm: news about bus · Câmara a",
@@ -127,11 +127,11 @@ def test_a_reader_subscribes_confirms_is_told_and_ends_it_with_one_click(
     confirming = link_in(asking, "confirm")
     assert "Confirm the subscription" in office.browser.get(confirming).text
     office.publish(2)
-    assert office.tell() == []  # a program that opens the link confirms nothing
+    assert office.run_alerts() == []  # a program that opens the link confirms nothing
 
     assert "Confirmed" in office.browser.post(confirming).text
     office.publish(3)
-    [mail] = office.tell()
+    [mail] = office.run_alerts()
     text = text_of(mail)
     assert mail["Subject"] == "bus · Câmara a: 1 new article"
     assert mail["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
@@ -145,7 +145,7 @@ def test_a_reader_subscribes_confirms_is_told_and_ends_it_with_one_click(
     headers = {"Sec-Fetch-Site": "cross-site", "Origin": "https://mail.example"}
     assert office.browser.post(ending, data=one_click, headers=headers).is_success
     office.publish(4)
-    assert office.tell() == []
+    assert office.run_alerts() == []
     assert office.browser.post(ending, data=one_click).is_success
     assert office.browser.get(ending).status_code == 404
     lake = office.room.lake
