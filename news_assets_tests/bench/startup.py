@@ -4,7 +4,8 @@ imports a heavy library.
     python -m news_assets_tests.bench.startup [--repeats 5]
 
 The commands run over a small lake, which the first of them creates, with the project's
-`dagster.yaml`. Medians of alternating rounds.
+`dagster.yaml`. Medians of alternating rounds. The last line is Dagster's own cost: an
+asset that does nothing, materialized in an instance with Dagster's defaults.
 """
 
 import argparse
@@ -29,6 +30,19 @@ _MATERIALIZE = (
     *(sys.executable, "-W", "ignore", "-m", "dagster", "asset", "materialize"),
     *("-m", "news_assets.definitions", "--select", "key:sample/enriched_articles"),
     *("--partition", f"prefeitura|{datetime.now(UTC).date() - timedelta(days=1)}"),
+)
+
+_EMPTY_ASSET = """
+import dagster as dg
+
+@dg.asset(partitions_def=dg.StaticPartitionsDefinition(["a"]))
+def empty() -> None: ...
+
+defs = dg.Definitions([empty])
+"""
+_MATERIALIZE_EMPTY = (
+    *(sys.executable, "-W", "ignore", "-m", "dagster", "asset", "materialize"),
+    *("-f", "empty.py", "--select", "empty", "--partition", "a"),
 )
 
 GOALS: Mapping[str, tuple[tuple[str, ...], float]] = {
@@ -75,9 +89,17 @@ def main() -> None:
         env.pop("PYTHONDONTWRITEBYTECODE", None)
         for command, _ in GOALS.values():  # creates lake, index and model
             cpu_s(command, env)
+        stock = Path(home) / "stock"
+        stock.mkdir()
+        (stock / "dagster.yaml").touch()
+        (stock / "empty.py").write_text(_EMPTY_ASSET, encoding="utf-8")
+        stock_env = {**env, "DAGSTER_HOME": str(stock)}
+        cpu_s(_MATERIALIZE_EMPTY, stock_env)  # creates Dagster's files
         rows: dict[str, list[float]] = {name: [] for name in GOALS}
+        empty: list[float] = []
         for _ in range(options.repeats):
             reference = cpu_s(_REFERENCE, env)
+            empty.append(cpu_s(_MATERIALIZE_EMPTY, stock_env) / reference)
             for name, (command, _) in GOALS.items():
                 rows[name].append(cpu_s(command, env) / reference)
         heavy = subprocess.run(
@@ -86,6 +108,9 @@ def main() -> None:
     print(f"import dagster: {reference:.2f} s of CPU; load {os.getloadavg()[0]:.1f}")
     for name, (_, goal) in GOALS.items():
         print(f"  {name:36}{statistics.median(rows[name]):6.2f}   goal {goal}")
+    print(
+        f"  {'materialize an empty asset of Dagster':36}{statistics.median(empty):6.2f}"
+    )
     print(f"  heavy imports: {heavy or 'none'}")
     sys.exit(bool(heavy))
 
