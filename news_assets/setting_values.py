@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
-from news_assets.records.dataset import publishable_fields
+from news_assets.records.derived import publishable_fields
 
 _TYPESENSE = re.compile(
     r"typesense(\+https)?://(\[[0-9a-fA-F:]+\]|[^\s/:@?#]+)(?::(\d{1,5}))?(?:/([\w-]+))?/?"

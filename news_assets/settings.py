@@ -27,7 +27,7 @@ from pydantic import (
 from news_assets import setting_values as values
 from news_assets.errors import SettingsError, without_credentials
 from news_assets.folders import close_to_others
-from news_assets.records.dataset import USUAL
+from news_assets.records.derived import USUAL
 from news_assets.records.desks import Caps, KeepDays, ReasoningEffort
 from news_assets.records.model_calls import Ceilings
 

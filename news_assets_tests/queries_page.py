@@ -12,21 +12,17 @@ from types import ModuleType
 
 from news_assets.store.queries import (
     backlog,
-    briefed_stories,
     copies,
     edits,
     freshness,
-    index_drift,
     listed_articles,
     listed_failures,
     poll_health,
-    ranked_stories,
-    recent_changes,
     report,
     spending,
     stored_meetings,
     story_contents,
-    theme_habits,
+    story_lists,
 )
 
 _INTRO = """# Queries
@@ -36,7 +32,6 @@ The text of each query that joins or counts rows in the lake, as DuckDB gets it:
 """
 _MODULES = (
     backlog,
-    index_drift,
     listed_articles,
     listed_failures,
     copies,
@@ -46,11 +41,8 @@ _MODULES = (
     freshness,
     spending,
     report,
-    recent_changes,
     story_contents,
-    ranked_stories,
-    briefed_stories,
-    theme_habits,
+    story_lists,
 )
 # queries that are composed, by the function that composes them
 _COMPOSED: Mapping[ModuleType, Mapping[str, Callable[[], str]]] = {
@@ -58,7 +50,7 @@ _COMPOSED: Mapping[ModuleType, Mapping[str, Callable[[], str]]] = {
         "differing_sql": backlog.differing_sql,
         "stale_sql": lambda: backlog.stale_sql(backlog.GIVEN_KEYS),
     },
-    index_drift: {"expected_sql": index_drift.expected_sql},
+    freshness: {"expected_sql": freshness.expected_sql},
     listed_articles: {
         "days_sql": lambda: listed_articles.days_sql(_before_days()),
         "newest_sql": lambda: listed_articles.newest_sql(listed_articles.CONDITIONS),

@@ -16,7 +16,6 @@ from typing import Final, Protocol, Self
 from news_assets.clients.sandbox_child import ENDED
 from news_assets.errors import NewsAssetsError, ReadingError
 from news_assets.pipeline.documents.document_kinds import kind_of, skip_by_name
-from news_assets.pipeline.documents.markdown_parts import lines_of
 from news_assets.pipeline.documents.pdf_text import (
     DPI,
     page_image,
@@ -24,6 +23,7 @@ from news_assets.pipeline.documents.pdf_text import (
     read_by_pypdf,
 )
 from news_assets.pipeline.documents.read import read_document
+from news_assets.pipeline.page.markdown import lines_of
 from news_assets.ports.services import Sandbox
 from news_assets.records.reading import DocumentKind, DocumentOutcome, ReadDocument
 from news_assets.settings import child_environment

@@ -21,8 +21,11 @@ from news_assets.pipeline.stories.briefing import (
 )
 from news_assets.search import Filters, open_index
 from news_assets.store.lake import Lake
-from news_assets.store.queries.briefed_stories import briefing_of
-from news_assets.store.queries.ranked_stories import StoryFilters, ranked_stories
+from news_assets.store.queries.story_lists import (
+    StoryFilters,
+    briefing_of,
+    ranked_stories,
+)
 
 
 def briefing(

@@ -47,7 +47,7 @@ from news_assets.ports.services import Sandbox
 from news_assets.settings import Settings
 from news_assets.sources.source_kinds import ALL_KINDS
 from news_assets.store.lake import Lake
-from news_assets.store.queries.index_drift import expected_documents
+from news_assets.store.queries.freshness import expected_documents
 
 # --- rebuild --------------------------------------------------------------------------
 

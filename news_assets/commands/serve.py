@@ -16,7 +16,7 @@ from news_assets.commands.opening import open_lake
 from news_assets.commands.terminal import Terminal
 from news_assets.errors import NewsAssetsError
 from news_assets.settings import Settings
-from news_assets.store.sensor_mark import last_look
+from news_assets.store.data_folder import last_look
 
 if TYPE_CHECKING:
     from news_assets.web.operations.sessions import Access

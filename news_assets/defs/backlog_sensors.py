@@ -48,10 +48,10 @@ from news_assets.pipeline.schedule import Speed, due_sources, sources_of_runs
 from news_assets.ports.search_index import SearchIndex
 from news_assets.records.articles import SourceState
 from news_assets.records.desks import Desk, Source
+from news_assets.store.data_folder import mark_look
 from news_assets.store.lake import Lake
 from news_assets.store.queries.backlog import PROVISIONAL, pending_entries, stale_rows
-from news_assets.store.queries.index_drift import lost_documents
-from news_assets.store.sensor_mark import mark_look
+from news_assets.store.queries.freshness import lost_documents
 
 if TYPE_CHECKING:
     import polars as pl

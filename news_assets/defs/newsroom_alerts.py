@@ -49,11 +49,11 @@ from news_assets.store.changes import (
     read_changes,
 )
 from news_assets.store.lake import Lake
-from news_assets.store.queries.freshness import bad_states
-from news_assets.store.queries.recent_changes import (
+from news_assets.store.queries.edits import (
     newest_meeting_change,
     recent_changes,
 )
+from news_assets.store.queries.freshness import bad_states
 
 _ALERTS_KEY = dg.AssetKey(["newsroom", "alerts"])
 _CHANGES_FOLLOWER = "meeting changes"

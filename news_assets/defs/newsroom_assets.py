@@ -37,12 +37,12 @@ from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.stage_state.declaration import Findings
 from news_assets.ports.search_index import SearchIndex
 from news_assets.ports.services import Lazy, Sandbox
-from news_assets.records.dataset import DatasetOptions
+from news_assets.records.derived import DatasetOptions
 from news_assets.records.desks import Desk
 from news_assets.records.model_calls import OPEN, EnrichmentBatch
 from news_assets.store.lake import Lake
 from news_assets.store.queries.freshness import desk_gaps
-from news_assets.store.queries.listed_stories import days_without_stories
+from news_assets.store.queries.story_lists import days_without_stories
 
 if TYPE_CHECKING:
     from news_assets.pipeline.freshness.report_contents import Report

@@ -30,7 +30,7 @@ from news_assets.clients.sandbox_child import load_module
 from news_assets.errors import LakeError
 from news_assets.ports.search_index import SearchIndex
 from news_assets.ports.services import Fetcher, Lazy
-from news_assets.records.dataset import DatasetOptions
+from news_assets.records.derived import DatasetOptions
 from news_assets.records.model_calls import Ceilings
 from news_assets.settings import Settings, variable_of
 from news_assets.store.address import Address

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from news_assets.errors import DeskFileError
-from news_assets.text.name_ids import name_id
+from news_assets.text.fingerprint import name_id
 
 _KINDS: Final = ("person", "body", "place")
 _COLUMNS: Final = {"kind", "name", "aliases", "wikidata"}

@@ -61,7 +61,7 @@ class DeskDocuments:
     """The documents of one desk that the index should have, updated while they are
     sent.
 
-    `expected` has the columns of `index_drift.expected_documents`. `hashes` has the
+    `expected` has the columns of `freshness.expected_documents`. `hashes` has the
     document hash of each article as it was sent, which differs from `expected` if the
     article changed meanwhile. `refused` has the hash and reason of each refused
     document.

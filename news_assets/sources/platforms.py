@@ -4,6 +4,10 @@ a bot check, an empty shell.
 Patterns are rows of tables. A wall is only reported where the page shows almost no
 other text, because articles quote the same words. Refusals by status code are
 recognised by the client, refused articles by extraction.
+
+Bot-protection services are recognised by what they serve instead of the site's own page. A
+refusal (403, 429, 503) may be matched by looser patterns than a page with status 200. Their
+functions take the bytes in lower case.
 """
 
 import re
@@ -15,9 +19,71 @@ from lxml.html import HtmlElement
 from news_assets.errors import ListingChangedError, SourceError
 from news_assets.records.desks import Source
 from news_assets.records.reading import Page
-from news_assets.sources.bot_protection import protection_of_page
 from news_assets.sources.html_document import html_tree, select, title_of, words_of
 from news_assets.text.limits import loads
+
+# Name of the service and what its page has in its markup, sorted by name; a captcha,
+# which any may show, is last.
+_PAGES: Final = (
+    ("Akamai", rb"errors\.edgesuite\.net|/_sec/cp_challenge/"),
+    ("Anubis", rb"/\.within\.website/x/cmd/anubis"),
+    ("AWS WAF", rb"awswafintegration|token\.awswaf\.com|gokuprops"),
+    ("Azure WAF", rb"azure waf js challenge|\.azurefd\.net/_waf"),
+    (
+        "Cloudflare",
+        (
+            rb"/cdn-cgi/challenge-platform/h/|cf-browser-verification|cf_chl_opt|<title>just a"
+            rb" moment\.\.\."
+        ),
+    ),
+    ("Cloudflare", rb"<title>attention required! \| cloudflare"),
+    ("DataDome", rb"captcha-delivery\.com"),
+    ("DDoS-Guard", rb"<title>ddos-guard|/\.well-known/ddos-guard/"),
+    (
+        "F5",
+        rb"the requested url was rejected\. please consult with your administrator|/tspd/",
+    ),
+    ("Fortinet", rb"fortiweb|fgd_icon"),
+    ("Imperva", rb"_incapsula_resource|incapsula incident id"),
+    ("PerimeterX", rb"px-captcha|_pxappid"),
+    ("Sucuri", rb"sucuri website firewall|sucuri_cloudproxy_js"),
+    (
+        "a captcha",
+        rb"g-recaptcha|h-captcha|hcaptcha\.com/|verify you are human|n[\xc3\xa3a]+o sou um rob",
+    ),
+)
+_REFUSALS: Final = (
+    (
+        "Cloudflare",
+        rb"/cdn-cgi/challenge-platform|attention required! \| cloudflare|just a moment\.\.\.",
+    ),
+    ("DDoS-Guard", rb"ddos-guard"),
+    ("a captcha", rb"hcaptcha\.com"),
+)
+_PAGE_PATTERNS = tuple((name, re.compile(pattern)) for name, pattern in _PAGES)
+_REFUSAL_PATTERNS = (
+    *_PAGE_PATTERNS,
+    *((name, re.compile(pattern)) for name, pattern in _REFUSALS),
+)
+
+
+def protection_of_page(page: bytes) -> str | None:
+    """Return the service whose challenge a page with status 200 shows; None if there is
+    none.
+    """
+    for name, pattern in _PAGE_PATTERNS:
+        if pattern.search(page):
+            return name
+    return None
+
+
+def protection_of_refusal(body: bytes) -> str | None:
+    """Return the service that refused a request; None if the body does not name it."""
+    for name, pattern in _REFUSAL_PATTERNS:
+        if pattern.search(body):
+            return name
+    return None
+
 
 _HEAD_BYTES = 400_000  # searched for patterns: the head and the first part of the body
 _WALL_CHARS = 1500  # of visible text; a page with more is not a wall

@@ -6,8 +6,10 @@ and nothing deleted from it, where they differ: a new catalog would take the fil
 the other lake for orphans.
 """
 
+import logging
 import os
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 import duckdb
@@ -206,3 +208,23 @@ class DataFolder:
 def _lists_files(cursor: duckdb.DuckDBPyConnection) -> bool:
     sql = f"SELECT 1 FROM {METADATA}.ducklake_data_file WHERE end_snapshot IS NULL LIMIT 1"
     return bool(cursor.execute(sql).fetchall())
+
+
+_NAME = "sensors_looked"
+_log = logging.getLogger(__name__)
+
+
+def mark_look(home: Path) -> None:
+    """Store that a sensor looks now; a folder that cannot be written is left as it is."""
+    try:
+        (home / _NAME).touch(mode=0o600)
+    except OSError as error:
+        _log.debug("no mark that sensors look: %s", error)
+
+
+def last_look(home: Path) -> datetime | None:
+    """Return when a sensor last looked; None where none has with this folder."""
+    try:
+        return datetime.fromtimestamp((home / _NAME).stat().st_mtime, UTC)
+    except OSError:
+        return None

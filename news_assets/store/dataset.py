@@ -22,8 +22,13 @@ import duckdb
 
 from news_assets.errors import LakeError
 from news_assets.records.articles import RawArticle
-from news_assets.records.dataset import ALWAYS, DatasetOptions, publishable_fields
-from news_assets.records.derived import ArticleEmbedding, EnrichedArticle
+from news_assets.records.derived import (
+    ALWAYS,
+    ArticleEmbedding,
+    DatasetOptions,
+    EnrichedArticle,
+    publishable_fields,
+)
 from news_assets.store.address import Address, quoted, without_password
 from news_assets.store.changes import Cursor, CursorError, followed, newest_cursor
 from news_assets.store.connection import load_extension

@@ -55,6 +55,9 @@ from news_assets.records.derived import (
     Failure,
     IndexedDocument,
     NameMerge,
+    Story,
+    StoryChange,
+    StoryMember,
     ThemeLabel,
 )
 from news_assets.records.meetings import (
@@ -65,7 +68,6 @@ from news_assets.records.meetings import (
 )
 from news_assets.records.model_calls import EnrichmentBatch, ModelCall, ModelState
 from news_assets.records.reading import StoredDocument
-from news_assets.records.stories import Story, StoryChange, StoryMember
 from news_assets.text.charset import storable
 
 if TYPE_CHECKING:

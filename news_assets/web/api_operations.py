@@ -15,16 +15,15 @@ from news_assets.pipeline.stories.briefing import BriefedStory, Briefing, Quote
 from news_assets.pipeline.stories.statements import Sentence, Statement
 from news_assets.pipeline.stories.unusual import RisingTheme
 from news_assets.records.councils import StoredMember, StoredOffice
-from news_assets.records.derived import Change, NameMerge
-from news_assets.records.stories import Story, StoryChange
+from news_assets.records.derived import Change, NameMerge, Story, StoryChange
 from news_assets.search import SearchHit
 from news_assets.store.queries.edits import Edit
 from news_assets.store.queries.listed_articles import ListedArticle
 from news_assets.store.queries.listed_failures import ListedFailure
 from news_assets.store.queries.names import NameItem
-from news_assets.store.queries.ranked_stories import StoryItem
 from news_assets.store.queries.stored_meetings import VoteOfPerson
 from news_assets.store.queries.story_contents import StoryArticle, StoryPublisher
+from news_assets.store.queries.story_lists import StoryItem
 from news_assets.web.answers import (
     AgencyItem,
     ArticleView,

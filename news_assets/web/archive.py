@@ -51,7 +51,7 @@ from news_assets.store.queries.listed_articles import (
 from news_assets.store.queries.poll_health import silent_agencies
 from news_assets.store.queries.stored_meetings import place_of_article
 from news_assets.store.queries.story_contents import story_by_article
-from news_assets.store.queries.theme_habits import theme_habits
+from news_assets.store.queries.story_lists import theme_habits
 from news_assets.store.queries.url_history import (
     StoredRows,
     events_of,

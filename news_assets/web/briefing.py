@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from news_assets.pipeline.stories.briefing import Briefing, briefing_markdown
-from news_assets.store.queries.briefed_stories import briefing_of
+from news_assets.store.queries.story_lists import briefing_of
 from news_assets.web.archive import Archive
 from news_assets.web.parameters import BriefingParameters
 from news_assets.web.story_pages import listed_stories

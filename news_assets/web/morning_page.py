@@ -17,7 +17,7 @@ from starlette.responses import RedirectResponse, Response
 from news_assets.pipeline.stories.unusual import RisingTheme, ThemeHabits
 from news_assets.store.queries.edits import Edit, newest_edits
 from news_assets.store.queries.listed_articles import ListedArticle
-from news_assets.store.queries.ranked_stories import (
+from news_assets.store.queries.story_lists import (
     StoryFilters,
     StoryItem,
     ranked_stories,

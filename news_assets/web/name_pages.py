@@ -14,8 +14,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from news_assets.ports.services import Rows
-from news_assets.records.derived import NameMerge
-from news_assets.records.stories import Story
+from news_assets.records.derived import NameMerge, Story
 from news_assets.store.queries.listed_articles import ListedArticle, named_articles
 from news_assets.store.queries.names import (
     NamedArticles,

@@ -12,12 +12,12 @@ from starlette.responses import Response
 
 from news_assets.pipeline.publishing_habits import duration
 from news_assets.search import Filters
-from news_assets.store.queries.ranked_stories import (
+from news_assets.store.queries.story_contents import StoryArticle
+from news_assets.store.queries.story_lists import (
     StoryFilters,
     StoryItem,
     ranked_stories,
 )
-from news_assets.store.queries.story_contents import StoryArticle
 from news_assets.web.answers import Part, part_of
 from news_assets.web.archive import Archive
 from news_assets.web.article_versions import edit_entries

@@ -13,7 +13,7 @@ from news_assets.pipeline.stories.statements import (
     Statement,
     statements_of,
 )
-from news_assets.records.stories import Story, StoryChange
+from news_assets.records.derived import Story, StoryChange
 from news_assets.store.queries.edits import Edit
 from news_assets.store.queries.names import NameFilters, NameItem, listed_names
 from news_assets.store.queries.story_contents import (

@@ -25,7 +25,7 @@ from news_assets.pipeline.stage_state.declaration import DOCUMENT_STATE
 from news_assets.records.desks import Agency, Desk
 from news_assets.store.lake import Lake
 from news_assets.store.queries.backlog import pending_entries, stale_rows
-from news_assets.store.queries.index_drift import lost_documents
+from news_assets.store.queries.freshness import lost_documents
 from news_assets.store.transaction import Transaction
 from news_assets_tests.bench.lake import (
     AGENCIES,

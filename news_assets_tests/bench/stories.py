@@ -22,8 +22,7 @@ from news_assets.pipeline.stories.loaded import StoriesOfLake
 from news_assets.pipeline.stories.packing import Article, pack_features, pack_vector
 from news_assets.pipeline.stories.update import Kept, update_stories
 from news_assets.records.articles import RawArticle
-from news_assets.records.derived import ArticleEmbedding
-from news_assets.records.stories import StoryMember
+from news_assets.records.derived import ArticleEmbedding, StoryMember
 from news_assets.store.lake import Lake
 from news_assets_tests.store.examples import full, upsert
 from news_assets_tests.support.inline_sandbox import InlineSandbox

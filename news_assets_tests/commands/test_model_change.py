@@ -13,7 +13,7 @@ from news_assets.errors import EmbedError, IndexingError
 from news_assets.ports.search_index import SearchQuery
 from news_assets.records.derived import ArticleEmbedding, IndexedDocument
 from news_assets.store.lake import Lake
-from news_assets.store.queries.index_drift import lost_documents
+from news_assets.store.queries.freshness import lost_documents
 from news_assets_tests.commands.conftest import Call
 from news_assets_tests.pipeline.test_stages import ARTICLE, DESK, NOW, OneVector, run
 from news_assets_tests.support.search_backends import (

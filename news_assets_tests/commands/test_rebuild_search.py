@@ -24,7 +24,7 @@ from news_assets.ports.search_index import SearchIndex, SearchQuery
 from news_assets.records.derived import IndexedDocument
 from news_assets.settings import Settings
 from news_assets.store.lake import Lake
-from news_assets.store.queries.index_drift import expected_documents, lost_documents
+from news_assets.store.queries.freshness import expected_documents, lost_documents
 from news_assets_tests.commands.conftest import Call
 from news_assets_tests.support.fakes import FakeSearchIndex
 from news_assets_tests.support.inline_sandbox import InlineSandbox

@@ -7,7 +7,7 @@ import dagster as dg
 
 from news_assets.defs.jobs import build_schedules, build_shared_jobs
 from news_assets.defs.newsroom_assets import build_dataset
-from news_assets.records.dataset import DatasetOptions
+from news_assets.records.derived import DatasetOptions
 from news_assets.store.dataset import CARD
 from news_assets.store.lake import Lake
 from news_assets_tests.store.examples import article, upsert

@@ -18,8 +18,7 @@ from news_assets.errors import IndexingError
 from news_assets.pipeline.reindex import read_documents
 from news_assets.records.derived import ArticleEmbedding, IndexedDocument
 from news_assets.store.lake import Lake
-from news_assets.store.queries.freshness import desk_gaps
-from news_assets.store.queries.index_drift import lost_documents
+from news_assets.store.queries.freshness import desk_gaps, lost_documents
 from news_assets_tests.graph.conftest import EMBEDDER
 from news_assets_tests.support.graph import Graph, sample_desk
 from news_assets_tests.support.search_backends import (

@@ -6,9 +6,8 @@ import dagster as dg
 
 from news_assets.defs.active_runs import RANGE_END, RANGE_START
 from news_assets.records.articles import RawArticle
-from news_assets.records.derived import ArticleEmbedding
-from news_assets.records.stories import Story, StoryMember
-from news_assets.store.queries.listed_stories import days_without_stories
+from news_assets.records.derived import ArticleEmbedding, Story, StoryMember
+from news_assets.store.queries.story_lists import days_without_stories
 from news_assets_tests.support.graph import Graph
 
 

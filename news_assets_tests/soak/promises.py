@@ -19,7 +19,7 @@ from news_assets.store.address import LAKE
 from news_assets.store.lake import Lake
 from news_assets.store.maintenance import delete_orphans, maintain
 from news_assets.store.queries.backlog import pending_entries, stale_rows
-from news_assets.store.queries.index_drift import lost_documents
+from news_assets.store.queries.freshness import lost_documents
 from news_assets.store.tables import TABLES, Table, columns
 from news_assets_tests.soak.writers import NOW, Newsroom
 

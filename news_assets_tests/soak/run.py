@@ -39,7 +39,7 @@ from news_assets.sources.source_kinds import KINDS
 from news_assets.store.lake import Lake
 from news_assets.store.maintenance import maintain
 from news_assets.store.queries.backlog import pending_entries, stale_rows
-from news_assets.store.queries.index_drift import lost_documents
+from news_assets.store.queries.freshness import lost_documents
 from news_assets_tests.soak.processes import Watched, broken, lock_files
 from news_assets_tests.soak.site import HOSTILE, FaultySite
 from news_assets_tests.support import profiles

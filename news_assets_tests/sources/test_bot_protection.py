@@ -1,6 +1,6 @@
 import pytest
 
-from news_assets.sources.bot_protection import protection_of_page, protection_of_refusal
+from news_assets.sources.platforms import protection_of_page, protection_of_refusal
 
 
 @pytest.mark.parametrize(

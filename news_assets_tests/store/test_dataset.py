@@ -17,8 +17,7 @@ import pytest
 from news_assets.errors import LakeError
 from news_assets.pipeline.articles.withdrawal import undo_withdrawal, withdraw
 from news_assets.records.articles import RawArticle
-from news_assets.records.dataset import DatasetOptions
-from news_assets.records.derived import EnrichedArticle
+from news_assets.records.derived import DatasetOptions, EnrichedArticle
 from news_assets.records.desks import KeepDays
 from news_assets.store.dataset import CARD, Issue, publish
 from news_assets.store.lake import Lake

@@ -38,6 +38,9 @@ from news_assets.records.derived import (
     EnrichedArticle,
     Failure,
     NameMerge,
+    Story,
+    StoryChange,
+    StoryMember,
     ThemeLabel,
 )
 from news_assets.records.meetings import (
@@ -48,7 +51,6 @@ from news_assets.records.meetings import (
 )
 from news_assets.records.model_calls import EnrichmentBatch, ModelCall, ModelState
 from news_assets.records.reading import StoredDocument
-from news_assets.records.stories import Story, StoryChange, StoryMember
 from news_assets.store import upgrade as module
 from news_assets.store.address import Address
 from news_assets.store.backup import back_up, plan_restore, restore

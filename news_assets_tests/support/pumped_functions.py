@@ -23,19 +23,20 @@ from news_assets.pipeline.articles.likeness import (
     overlap,
 )
 from news_assets.pipeline.civic.composing import excerpt_about
-from news_assets.pipeline.documents import document_kinds, markdown_parts
+from news_assets.pipeline.documents import document_kinds
 from news_assets.pipeline.documents.document_kinds import kind_of
 from news_assets.pipeline.documents.read import read_document
 from news_assets.pipeline.enrich.local_enricher import keywords, summary
 from news_assets.pipeline.enrich.model.evidence import SearchedText
 from news_assets.pipeline.enrich.model.model_requests import depth_of, reason_not_sent
+from news_assets.pipeline.page import markdown
 from news_assets.pipeline.page.extract import extract
 from news_assets.pipeline.page.markdown import markdown_of_fragment
 from news_assets.pipeline.page.readers import content_type_of, read_page
 from news_assets.records.articles import RawArticle
 from news_assets.records.desks import DepthRules, EnrichRules
 from news_assets.records.reading import Page
-from news_assets.sources import bot_protection, discovery, platforms, selector_proposal
+from news_assets.sources import discovery, platforms, selector_proposal
 from news_assets.sources.civic.reading.meeting_prose import (
     ItemName,
     decisions_of,
@@ -205,8 +206,8 @@ FUNCTIONS: tuple[tuple[str, Callable[[str], object], Iterable[str]], ...] = (
     ("keywords of a long title", lambda text: keywords(text, "a", "pt"), TEXT),
     ("snippet", lambda text: snippet(text, Highlighter(("a",), lambda *_: True).spans(text, "pt")), TEXT),
     ("markdown_of_fragment", markdown_of_fragment, (*TEXT, *MARKUP)),
-    ("lines of a document", markdown_parts.lines_of, (*TEXT, "a\ufffe\n", "a" * 50 + "\n", "a\xad")),
-    ("marked", lambda text: markdown_parts.marked((one, "~~" if one == "a" else "") for one in text), TEXT),
+    ("lines of a document", markdown.lines_of, (*TEXT, "a\ufffe\n", "a" * 50 + "\n", "a\xad")),
+    ("marked", lambda text: markdown.marked((one, "~~" if one == "a" else "") for one in text), TEXT),
     ("skip_by_name", document_kinds.skip_by_name, (*TEXT, "public ", "letters of ", "how to ")),
     ("skip_by_text", lambda text: document_kinds.skip_by_text([text]), (*TEXT, "From:", " \n", "Subject: \n")),
     ("kind_of", lambda text: kind_of(text.encode("utf-8", "replace")), MARKUP),
@@ -252,7 +253,7 @@ FUNCTIONS: tuple[tuple[str, Callable[[str], object], Iterable[str]], ...] = (
     ("bounded", lambda text: bounded_entry(text), TEXT),
     ("unique", lambda text: unique(text.split()), ("a{n} ",)),
     ("platform_of", lambda text: platforms.platform_of(page("<html>" + text)), (*MARKUP, "class='", "content=")),
-    ("protection_of_page", lambda text: bot_protection.protection_of_page(text.encode("utf-8", "replace")), TEXT),
+    ("protection_of_page", lambda text: platforms.protection_of_page(text.encode("utf-8", "replace")), TEXT),
     ("linked_feeds", lambda text: discovery.facts_of(page("<html>" + text)).feeds,
      ("<a href=/feed/{n}>a</a>", "<link rel=alternate type=application/rss+xml href=/{n}>", *MARKUP)),
     ("clock_of_text", clock_of_text, (*TEXT, "12:00 - ", "after ", "12:00 pm")),

@@ -34,7 +34,7 @@ from news_assets.clients.web.transport import (
 from news_assets.errors import FetchError, ForbiddenAddressError, TooLargeError
 from news_assets.records.reading import Validators
 from news_assets.retry_table import LONGEST_PAUSE_S
-from news_assets.sources.bot_protection import protection_of_refusal
+from news_assets.sources.platforms import protection_of_refusal
 
 # --- headers --------------------------------------------------------------------------
 

@@ -28,11 +28,10 @@ from news_assets.records.alerts import (
     QueryHit,
 )
 from news_assets.records.articles import RawArticle
-from news_assets.records.derived import EnrichedArticle
+from news_assets.records.derived import EnrichedArticle, Story
 from news_assets.records.desks import Desk
 from news_assets.records.meetings import StoredMeeting
 from news_assets.records.reading import WITHDRAWN
-from news_assets.records.stories import Story
 from news_assets.retry_table import MESSAGE
 from news_assets.text.dates import zone_info
 

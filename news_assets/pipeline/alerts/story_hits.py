@@ -11,7 +11,7 @@ from news_assets.pipeline.alerts.hits import due_at
 from news_assets.pipeline.alerts.query_file import SavedQuery
 from news_assets.ports.services import Reader
 from news_assets.records.alerts import QueryHit
-from news_assets.records.stories import Story, StoryMember
+from news_assets.records.derived import Story, StoryMember
 
 # an article has its story within seconds; one without a vector has none
 _STORY_WITHIN: Final = timedelta(minutes=15)

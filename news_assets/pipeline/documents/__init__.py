@@ -7,7 +7,7 @@ bytes, so in the sandbox only.
     | document_kinds   bundles of public comments and boilerplate, with the reason
     = ReadDocument
 
-`read` runs this way. `markdown_parts` writes tables and marks for all readers,
+`read` runs this way. `page/markdown` writes tables and marks for all readers,
 `agenda_files` reads the items of an agenda, and `packet` finds the pages of each item
 in a packet. Text recognition of scanned pages runs in `clients/document_reader`.
 """

@@ -10,7 +10,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any, Final
 
 from news_assets.pipeline.documents.document_kinds import open_archive
-from news_assets.pipeline.documents.markdown_parts import (
+from news_assets.pipeline.page.markdown import (
     ADDED,
     STRUCK,
     Mark,

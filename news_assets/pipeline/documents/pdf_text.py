@@ -9,8 +9,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from news_assets.errors import ReadingError
-from news_assets.pipeline.documents.markdown_parts import STRUCK, lines_of, table
 from news_assets.pipeline.documents.pdf_tables import tables_on
+from news_assets.pipeline.page.markdown import STRUCK, lines_of, table
 from news_assets.records.reading import MAX_PAGES, DocumentOutcome, ReadDocument
 from news_assets.text.limits import clean_text
 

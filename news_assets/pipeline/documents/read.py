@@ -19,14 +19,14 @@ from news_assets.pipeline.documents.document_kinds import (
     skip_by_text,
 )
 from news_assets.pipeline.documents.docx import read_docx
-from news_assets.pipeline.documents.markdown_parts import (
+from news_assets.pipeline.documents.pdf_text import MAX_TEXT_CHARS, read_pdf
+from news_assets.pipeline.page.markdown import (
     ADDED,
     STRUCK,
     Mark,
     marked,
     table,
 )
-from news_assets.pipeline.documents.pdf_text import MAX_TEXT_CHARS, read_pdf
 from news_assets.records.reading import (
     MAX_PAGES,
     DocumentKind,

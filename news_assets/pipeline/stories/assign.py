@@ -10,8 +10,8 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from news_assets.pipeline.stories.features import probabilities
 from news_assets.pipeline.stories.packing import Article, Columns
-from news_assets.pipeline.stories.score import probabilities
 from news_assets.pipeline.stories.window import Window
 
 if TYPE_CHECKING:

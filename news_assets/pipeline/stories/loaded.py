@@ -19,7 +19,7 @@ from news_assets.pipeline.stories.packing import (
 from news_assets.pipeline.stories.window import DAYS, Window
 from news_assets.ports.services import Reader
 from news_assets.records.articles import RawArticle
-from news_assets.records.stories import StoryChange, StoryMember
+from news_assets.records.derived import StoryChange, StoryMember
 
 if TYPE_CHECKING:
     import numpy as np

@@ -7,7 +7,13 @@ from collections.abc import Collection, Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Any, Final
 
-from news_assets.pipeline.stories.features import CODES, Features, shared_of
+from news_assets.pipeline.stories.features import (
+    CODES,
+    Features,
+    Parts,
+    above_unrelated,
+    shared_of,
+)
 from news_assets.pipeline.stories.packing import (
     COUNT_BITS,
     Article,
@@ -19,7 +25,6 @@ from news_assets.pipeline.stories.packing import (
     counts_of,
     features_from,
 )
-from news_assets.pipeline.stories.score import Parts, above_unrelated
 
 if TYPE_CHECKING:
     import numpy as np

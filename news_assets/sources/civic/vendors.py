@@ -33,7 +33,6 @@ from news_assets.records.meetings import (
     Request,
 )
 from news_assets.records.reading import Page
-from news_assets.sources.bot_protection import protection_of_page, protection_of_refusal
 from news_assets.sources.civic import (
     boarddocs,
     calendar_file,
@@ -56,7 +55,11 @@ from news_assets.sources.civic.reading.identity import listed_key, merged, with_
 from news_assets.sources.civic.reading.meetings import ParseContext
 from news_assets.sources.civic.reading.numbering import with_matter_numbers
 from news_assets.sources.civic.reading.page_values import Requests
-from news_assets.sources.platforms import file_of
+from news_assets.sources.platforms import (
+    file_of,
+    protection_of_page,
+    protection_of_refusal,
+)
 from news_assets.sources.storable_entries import problem_if
 
 # a client that moved to another vendor goes on answering with its last meetings for

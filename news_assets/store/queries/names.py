@@ -11,8 +11,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Annotated, Any
 
 from news_assets.desks.name_file import KnownNames
-from news_assets.records.derived import NameMerge
-from news_assets.records.stories import Story
+from news_assets.records.derived import NameMerge, Story
 from news_assets.store.lake import Lake
 from news_assets.store.transaction import Snapshot
 

@@ -8,7 +8,7 @@ from datetime import date, datetime
 from typing import Annotated, Any, Final
 
 from news_assets.pipeline.stories.statements import ArticleText
-from news_assets.records.stories import Story, StoryChange, StoryMember
+from news_assets.records.derived import Story, StoryChange, StoryMember
 from news_assets.store.lake import Lake
 from news_assets.store.queries.edits import Edit, edits_of
 from news_assets.store.transaction import Snapshot

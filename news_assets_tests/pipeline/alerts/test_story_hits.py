@@ -10,7 +10,7 @@ import pytest
 
 from news_assets.pipeline.alerts.mail_text import articles_text
 from news_assets.records.alerts import Message, QueryHit
-from news_assets.records.stories import Story, StoryMember
+from news_assets.records.derived import Story, StoryMember
 from news_assets.store.lake import Lake
 from news_assets_tests.pipeline.alerts.test_telling import (
     NOW,

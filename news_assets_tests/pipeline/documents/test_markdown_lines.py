@@ -2,7 +2,7 @@
 
 import pytest
 
-from news_assets.pipeline.documents.markdown_parts import lines_of
+from news_assets.pipeline.page.markdown import lines_of
 
 SENTENCE = "The council awards the resurfacing of Oak Street for"
 

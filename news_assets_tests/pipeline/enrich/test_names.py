@@ -5,7 +5,7 @@ import json
 import pytest
 
 from news_assets.pipeline.enrich.names import name_ids, names_of
-from news_assets.text.name_ids import name_id
+from news_assets.text.fingerprint import name_id
 from news_assets_tests.support.growth import grows_linearly
 
 PORTUGUESE = (

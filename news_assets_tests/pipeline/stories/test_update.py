@@ -13,10 +13,14 @@ from news_assets.pipeline.articles.withdrawal import undo_withdrawal, withdraw
 from news_assets.pipeline.stories.loaded import StoriesOfLake
 from news_assets.pipeline.stories.update import update_stories
 from news_assets.records.articles import RawArticle
-from news_assets.records.derived import ArticleEmbedding
-from news_assets.records.stories import Story, StoryChange, StoryMember
+from news_assets.records.derived import (
+    ArticleEmbedding,
+    Story,
+    StoryChange,
+    StoryMember,
+)
 from news_assets.store.lake import Lake
-from news_assets.store.queries.listed_stories import days_without_stories
+from news_assets.store.queries.story_lists import days_without_stories
 from news_assets_tests.pipeline.stories.test_assign import BRIDGE, BRIDGE_AGAIN, BUDGET
 from news_assets_tests.store.examples import full, upsert
 from news_assets_tests.support.inline_sandbox import InlineSandbox

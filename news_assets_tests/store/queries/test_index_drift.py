@@ -5,7 +5,7 @@ from dataclasses import replace
 from news_assets.pipeline.index import build_documents
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import EnrichedArticle
-from news_assets.store.queries.index_drift import lost_documents
+from news_assets.store.queries.freshness import lost_documents
 from news_assets_tests.store.examples import full
 from news_assets_tests.support.small_desk import DESK, TODAY, Newsroom
 

@@ -5,10 +5,9 @@ from typing import Any
 
 import pytest
 
-from news_assets.records.derived import EnrichedArticle
-from news_assets.records.stories import Story, StoryMember
+from news_assets.records.derived import EnrichedArticle, Story, StoryMember
 from news_assets.store.lake import Lake
-from news_assets.store.queries.ranked_stories import StoryFilters, ranked_stories
+from news_assets.store.queries.story_lists import StoryFilters, ranked_stories
 from news_assets_tests.store.examples import full, upsert
 
 DAY = date(2026, 11, 20)

@@ -2,8 +2,7 @@
 
 from datetime import timedelta
 
-from news_assets.records.derived import EnrichedArticle
-from news_assets.records.stories import Story, StoryMember
+from news_assets.records.derived import EnrichedArticle, Story, StoryMember
 from news_assets.store.lake import Lake
 from news_assets.store.queries.names import NameFilters, listed_names
 from news_assets.store.queries.story_contents import near_stories, story_by_article
