@@ -266,6 +266,11 @@ HOST_WAIT: Final = _WaitLimit(
     longest_s=_DAY_S,
     then="it is kept for a day; a source's next poll keeps all of it, up to 30 days",
 )
+SLOTS_WAIT_IN_RUN: Final = _WaitLimit(
+    wait="Postgres with the slots of hosts, unavailable, waited for in the run",
+    longest_s=60.0,
+    then="the request fails, and is tried again when due",
+)
 MODEL_WAIT_IN_RUN: Final = _WaitLimit(
     wait="wait that the provider of a language model states, waited for in the run",
     longest_s=2 * _MINUTE_S,
@@ -273,7 +278,12 @@ MODEL_WAIT_IN_RUN: Final = _WaitLimit(
 )
 
 # In the order in which the documentation has them.
-WAIT_LIMITS: Final = (HOST_WAIT_IN_RUN, HOST_WAIT, MODEL_WAIT_IN_RUN)
+WAIT_LIMITS: Final = (
+    HOST_WAIT_IN_RUN,
+    HOST_WAIT,
+    SLOTS_WAIT_IN_RUN,
+    MODEL_WAIT_IN_RUN,
+)
 RETRY_RULES: Final = (
     POLL,
     POLL_OF_GONE,

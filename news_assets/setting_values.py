@@ -93,9 +93,14 @@ def _with_slash(place: str) -> str:
 
 def check_catalog(value: str) -> str:
     """Check the kind of a catalog's address."""
-    if "://" in value and not value.startswith(("postgresql://", "postgres://")):
+    if "://" in value and not is_postgres(value):
         raise ValueError("unknown kind of catalog")
     return value
+
+
+def is_postgres(catalog: str) -> bool:
+    """Return whether the address of a catalog is that of a Postgres database."""
+    return catalog.startswith(("postgresql://", "postgres://"))
 
 
 def search_index(value: str) -> str:

@@ -464,7 +464,9 @@ class Settings(BaseModel):
 
     @property
     def hosts_dir(self) -> Path:
-        """Folder of the host locks that the processes of this machine share."""
+        """Folder of what the processes of this machine know of hosts: their robots.txt,
+        and their slots unless the catalog is in Postgres.
+        """
         return self.home / "hosts"
 
     @property

@@ -44,6 +44,7 @@ def main(is_kept: bool) -> None:
             print_step(
                 started, f"everything is running; workers {profile.worker_pids()}"
             )
+            site.is_open.catalog = profile.env["NEWS_CATALOG"]
             _show_article(profile)
             _show_killed_worker(profile, site)
             if is_kept:

@@ -177,6 +177,7 @@ def _fetcher(settings: Settings, stack: ExitStack) -> Any:
         logins=settings.site_logins,
         secret_of=variable_of,
         state_dir=settings.hosts_dir,
+        catalog=settings.catalog,
     )
     return stack.enter_context(fetcher)
 

@@ -5,6 +5,7 @@ one agency in this process, without Dagster.
 import time
 import uuid
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
@@ -15,7 +16,7 @@ from rich import box
 from rich.table import Table
 
 from news_assets.clients.factory import open_ports
-from news_assets.clients.web.politeness import requests_now
+from news_assets.clients.web.host_slots import RequestNow, open_slots
 from news_assets.commands.jsonlines import write_line
 from news_assets.commands.opening import (
     check_names,
@@ -79,7 +80,7 @@ _Limit = Annotated[
 ]
 _Now = Annotated[
     bool,
-    typer.Option("--now", help="the requests that are in progress on this machine"),
+    typer.Option("--now", help="the requests that are in progress"),
 ]
 
 
@@ -129,7 +130,7 @@ def _parked_count(lake: Lake, desks: Sequence[Desk], agency: str | None) -> int:
 
 
 def _show_requests(*, as_json: bool) -> None:
-    found, now = requests_now(Settings.read().hosts_dir), time.time()
+    found, now = _requests_now(), time.time()
     if as_json:
         for one in found:
             began_at = datetime.fromtimestamp(one.began_at, UTC)
@@ -138,7 +139,16 @@ def _show_requests(*, as_json: bool) -> None:
     for one in found:
         Terminal().print_line(f"{now - one.began_at:6.0f} s  {one.url}")
     if not found:
-        Terminal().print_line("no request is in progress on this machine")
+        Terminal().print_line("no request is in progress")
+
+
+def _requests_now() -> list[RequestNow]:
+    settings = Settings.read()
+    try:
+        with closing(open_slots(settings.hosts_dir, settings.catalog)) as slots:
+            return slots.requests_now()
+    except OSError as error:
+        raise NewsAssetsError(f"requests cannot be read: {error}") from error
 
 
 def _waiting_days(lake: Lake, desk: Desk, now: datetime) -> list[_Waiting]:

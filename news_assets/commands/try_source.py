@@ -181,6 +181,7 @@ def _discoveries(
         user_agent=settings.user_agent,
         delay_s=settings.host_delay_s,
         state_dir=settings.hosts_dir,
+        catalog=settings.catalog,
         allow_private_hosts=settings.allow_private_hosts,
         logins=settings.site_logins,
         total_s=_MAX_REQUEST_S,

@@ -132,8 +132,8 @@ def _last_commit(lake: Lake) -> int:
 
 
 class FetcherResource(dg.ConfigurableResource[Fetcher]):
-    """The polite HTTP client. Logins and tokens are no fields, because the UI shows
-    them; they are read when used.
+    """The polite HTTP client. Logins, tokens and the catalog's address are no fields,
+    because the UI shows them; they are read when used.
     """
 
     user_agent: str = Field(description="User-Agent header")
@@ -144,7 +144,7 @@ class FetcherResource(dg.ConfigurableResource[Fetcher]):
         description="hosts or CIDR blocks on private networks that may be fetched"
     )
     state_dir: str = Field(
-        description="folder of the host queues, which the runs of this machine share"
+        description="folder of what the runs of this machine know of hosts"
     )
 
     @contextmanager
@@ -152,13 +152,15 @@ class FetcherResource(dg.ConfigurableResource[Fetcher]):
         """Yield the open client."""
         from news_assets.clients.web.fetcher import HttpFetcher
 
+        settings = Settings.read()
         with HttpFetcher(
             user_agent=self.user_agent,
             delay_s=self.host_delay_s,
             allow_private_hosts=tuple(self.allow_private_hosts),
-            logins=Settings.read().site_logins,
+            logins=settings.site_logins,
             secret_of=variable_of,
             state_dir=Path(self.state_dir),
+            catalog=settings.catalog,
             ssl_context=_cached_ssl_context(),
         ) as fetcher:
             yield fetcher

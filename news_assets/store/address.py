@@ -11,6 +11,7 @@ from shutil import disk_usage
 import duckdb
 
 from news_assets.errors import LakeError
+from news_assets.setting_values import is_postgres
 
 LAKE = "lake"  # the name of the attached lake in SQL
 METADATA = (  # the name that DuckLake gives to the database of the catalog
@@ -37,7 +38,7 @@ class Address:
     @property
     def is_postgres(self) -> bool:
         """Whether the catalog is a Postgres database."""
-        return self.catalog.startswith(("postgresql://", "postgres://"))
+        return is_postgres(self.catalog)
 
     @property
     def is_local(self) -> bool:

@@ -28,6 +28,7 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from news_assets.clients.web.host_queue import alternating, host_of
+from news_assets.clients.web.host_slots import FileSlots
 from news_assets.clients.web.politeness import Politeness, vendor_slot
 from news_assets.pipeline.schedule import (
     SIGNAL_FLOOR_S,
@@ -193,7 +194,7 @@ class Vendors:
     _responded: dict[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._politeness = Politeness(self.folder, 1.0, lambda: self.clock)
+        self._politeness = Politeness(FileSlots(self.folder, lambda: self.clock), 1.0)
 
     def send(self, source: Source, request: Request, not_before: float) -> float:
         """Send one request as soon as its slot is free, and return the time of the

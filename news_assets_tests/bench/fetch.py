@@ -1,19 +1,24 @@
 """Overhead of the fetcher compared with plain httpx: ms per URL over loopback, 20 kB
-pages, no host delay.
+pages, no host delay; and what the slot of a host takes in files and in Postgres.
 
 python -m news_assets_tests.bench.fetch
 """
 
 import tempfile
 import time
+import threading
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import httpx
 
 from news_assets.clients.web.fetcher import HttpFetcher
+from news_assets.clients.web.host_slots import FileSlots, HostSlots, PostgresSlots
+from news_assets.clients.web.politeness import Politeness
 from news_assets.ports.services import PageRequest
 from news_assets_tests.clients.web.conftest import Site, answer
+from news_assets_tests.support.servers import has_postgres, postgres
 
 URLS = 500
 HOSTS = 4
@@ -52,6 +57,30 @@ def main() -> None:
         site.close()
     for name, took in (("httpx", plain), ("fetch", one), ("fetch_all", many)):
         print(f"{name:10} {took:6.2f} ms per URL  {took / plain:5.2f} x httpx")
+    print_slots(plain)
+
+
+def print_slots(plain: float) -> None:
+    """Print what a slot takes without its request, compared with a request of httpx."""
+    with tempfile.TemporaryDirectory() as folder:
+        print_slot("files", FileSlots(Path(folder) / "hosts"), plain)
+        if not has_postgres():
+            return
+        with postgres(Path(folder) / "postgres") as server:
+            print_slot("Postgres", PostgresSlots(server.url("hosts")), plain)
+
+
+def print_slot(name: str, slots: HostSlots, plain: float) -> None:
+    stopping = threading.Event()
+
+    def take_slots() -> None:
+        for number in range(URLS):
+            with politeness.slot(f"{number % HOSTS}.example", stopping, url="x"):
+                pass
+
+    with closing(Politeness(slots, 0.0)) as politeness:
+        took = ms_per_url(take_slots)
+    print(f"{name:10} {took:6.2f} ms per slot {took / plain:5.2f} x httpx")
 
 
 if __name__ == "__main__":

@@ -47,6 +47,7 @@ def place(
         Site(home) as site,
         getattr(profiles, request.param)(home, site.env) as profile,
     ):
+        site.is_open.catalog = profile.env.get("NEWS_CATALOG", "")
         profile.silence()
         yield profile, site
         site.is_open.clear()

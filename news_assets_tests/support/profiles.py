@@ -16,7 +16,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -24,6 +24,7 @@ import psutil
 from dagster import DagsterInstance, DagsterRun, RunsFilter
 from dagster._core.storage.dagster_run import NOT_FINISHED_STATUSES
 
+from news_assets.clients.web.host_slots import open_slots
 from news_assets.clients.web.politeness import Politeness
 from news_assets.defs.instance.run_guards import WORKER_TAG
 from news_assets.demo.site import HOST, PORT, SampleSite
@@ -229,6 +230,7 @@ class _HostGate:
     """
 
     def __init__(self, hosts_dir: Path) -> None:
+        self.catalog = ""  # an address of Postgres in the scale-out profile
         self._hosts_dir = hosts_dir
         self._held = ExitStack()
 
@@ -239,9 +241,9 @@ class _HostGate:
     def clear(self) -> None:
         """Keep readers waiting, once the requests in progress have ended."""
         self.set()
-        self._held.enter_context(
-            Politeness(self._hosts_dir, 0).slot(HOST, threading.Event())
-        )
+        slots = open_slots(self._hosts_dir, self.catalog)
+        politeness = self._held.enter_context(closing(Politeness(slots, 0)))
+        self._held.enter_context(politeness.slot(HOST, threading.Event()))
 
 
 class PlainProfile(Profile):

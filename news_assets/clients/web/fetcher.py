@@ -22,6 +22,7 @@ from news_assets.clients.web.host_queue import (
     host_of,
     run_by_host,
 )
+from news_assets.clients.web.host_slots import open_slots
 from news_assets.clients.web.politeness import (
     HostSlot,
     Politeness,
@@ -59,6 +60,7 @@ from news_assets.errors import (
     SettingsError,
     TooLargeError,
 )
+from news_assets.folders import private_folder
 from news_assets.ports.services import PageRequest
 from news_assets.records.desks import Access
 from news_assets.records.reading import Page, Validators
@@ -97,8 +99,9 @@ class HttpFetcher:
     """A polite HTTP client. Thread-safe; `close()` or `with` ends it.
 
     `delay_s` is the minimum pause between two requests to one host, kept by all
-    fetchers of this machine that share `state_dir`. `allow_private_hosts` names hosts
-    or CIDR blocks that may be fetched although they are not public. `logins` are of the
+    fetchers of this machine that share `state_dir`, or of all machines if `catalog` is
+    an address of Postgres. `allow_private_hosts` names hosts or CIDR blocks that may be
+    fetched although they are not public. `logins` are of the
     form `https://user:password@host`, of a site or a proxy; user and password of other
     addresses are not sent. `secret_of` returns the variable of the environment that a
     source names for its token. `total_s` limits one URL with its redirects, without
@@ -112,6 +115,7 @@ class HttpFetcher:
         user_agent: str,
         delay_s: float,
         state_dir: Path,
+        catalog: str = "",
         allow_private_hosts: tuple[str, ...] = (),
         logins: Iterable[str] = (),
         secret_of: SecretOf = _no_secret,
@@ -125,7 +129,8 @@ class HttpFetcher:
         clock: Callable[[], datetime] = _utc_now,
     ) -> None:
         try:
-            self._politeness = Politeness(state_dir, delay_s)
+            private_folder(state_dir)
+            self._politeness = Politeness(open_slots(state_dir, catalog), delay_s)
         except OSError as error:
             raise SettingsError(
                 f"{state_dir} cannot be used as the folder of host locks: {error.strerror}"
@@ -158,6 +163,7 @@ class HttpFetcher:
         """Close every connection and cancel waits for host slots."""
         self._closing.set()
         self._client.close()
+        self._politeness.close()
 
     def fetch(self, request: PageRequest) -> Page:
         """Return one page, after redirects; a 304 is a page with `is_unchanged`. Raises

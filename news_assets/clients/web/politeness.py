@@ -1,35 +1,25 @@
 """Per-host rate limiting: one request at a time, a pause after each response, and the
 host's own Retry-After.
 
-Shared by the threads of a process and the processes of a machine: the state folder
-holds a lock file and a file of times for each host. Times are wall-clock seconds,
-because they outlive the process; they only pace requests.
+Shared by the threads of a process, and by all processes with the same `HostSlots`.
 """
 
-import hashlib
 import threading
 import time
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
-from typing import NamedTuple
 
-import filelock
-
-from news_assets.folders import private_folder
+from news_assets.clients.web.host_slots import HostSlots, HostTimes
 from news_assets.ports.services import PageRequest
 from news_assets.records.desks import VendorLimits
 from news_assets.retry_table import HOST_WAIT, HOST_WAIT_IN_RUN
 
 # some sites state an hour, at which most of their pages would never be fetched
 _MAX_CRAWL_DELAY_S = 30.0
-_MAX_PAUSE_S = 3_600.0  # the longest NEWS_HOST_DELAY_S
-_LOCK_POLL_S = 0.02
-_REQUEST = ".request"  # suffix of the file with the request in progress
-# no request takes that long: the process that holds the lock hangs
-_MAX_LOCKED_S = 600.0
+# no request takes that long: the process that holds the slot hangs
+_MAX_TAKEN_S = 600.0
 
 
 class RetryAfterError(Exception):
@@ -59,35 +49,6 @@ def takes_a_break(request: PageRequest) -> bool:
     return vendor.break_s > 0
 
 
-@dataclass(frozen=True, slots=True)
-class _Times:
-    """When the host last responded, the pause kept after that, the end of its
-    Retry-After, and the host served.
-    """
-
-    responded_at: float = 0.0
-    pause_s: float = 0.0
-    retry_at: float = 0.0
-    served: str = ""
-
-    def remaining_pause_s(self, pause_s: float, now: float) -> float:
-        """Return the seconds until the pause ends; none if the clock was set back
-        before the last response.
-        """
-        if self.responded_at > now:
-            return 0.0
-        ends_at = self.responded_at + max(self.pause_s, pause_s)
-        return ends_at - now
-
-    def remaining_retry_s(self, now: float) -> float:
-        """Return the seconds until the host's Retry-After ends; none if the clock was
-        set back.
-        """
-        if self.responded_at > now:
-            return 0.0
-        return self.retry_at - now
-
-
 @dataclass(slots=True)
 class HostSlot:
     """The right to one request. Its holder sets the time of the response (0: now) and
@@ -98,89 +59,46 @@ class HostSlot:
     retry_after_s: float = 0.0
 
 
-class RequestNow(NamedTuple):
-    """A request in progress: its address, and when it began, in seconds since 1970."""
-
-    url: str
-    began_at: float
-
-
-def requests_now(state_dir: Path) -> list[RequestNow]:
-    """Return the requests that processes of this machine have sent and not finished,
-    the oldest first.
-
-    Requests of killed processes are left out: no process holds the lock of their host.
-    """
-    found = []
-    for file in state_dir.glob(f"*{_REQUEST}"):
-        lock = filelock.FileLock(file.with_suffix(".lock"), thread_local=False)
-        try:
-            with lock.acquire(timeout=0):
-                file.unlink(missing_ok=True)
-        except filelock.Timeout:
-            began_at, _, url = _text_of(file).partition(" ")
-            if url:
-                found.append(RequestNow(url, float(began_at)))
-    return sorted(found, key=lambda one: one.began_at)
-
-
-def _text_of(file: Path) -> str:
-    try:
-        return file.read_text()
-    except FileNotFoundError:  # it ended meanwhile
-        return ""
-
-
 class Politeness:
     """Grants the slots of hosts, and of vendors as if each were a host (`vendor_slot`).
 
-    All processes that keep the pauses together share `state_dir`. The longest of the
-    pauses set for a host applies. `served` is the host that a request in a vendor's
-    slot is for.
+    The longest of the pauses set for a host applies. `served` is the host that a
+    request in a vendor's slot is for.
     """
 
-    def __init__(
-        self, state_dir: Path, delay_s: float, clock: Callable[[], float] = time.time
-    ) -> None:
-        self._folder = state_dir
+    def __init__(self, slots: HostSlots, delay_s: float) -> None:
+        self._slots = slots
         self._delay_s = delay_s
-        self._clock = clock
         self._hosts: dict[str, _Host] = {}
-        private_folder(state_dir)
 
     @contextmanager
     def slot(
         self, host: str, stopping: threading.Event, served: str = "", url: str = ""
     ) -> Iterator[HostSlot]:
         """Wait until the host may be requested, and hold it for one request;
-        `requests_now` shows its `url`.
+        `HostSlots.requests_now` shows its `url`.
 
         Raises:
             RetryAfterError: The host requested a pause longer than HOST_WAIT_IN_RUN.
             StoppedError: `stopping` was set during the wait.
-            OSError: The lock file cannot be used, or another process has held it for
+            OSError: The slots cannot be used, or another process has held this one for
                 ten minutes.
         """
         entry = self._host(host)
         with entry.thread_lock:
-            self._wait(entry, stopping, served)
+            self._wait(entry, stopping, served, url)
             slot = HostSlot()
             try:
-                if url:
-                    entry.request_file.write_text(f"{self._clock()} {url}")
                 yield slot
             finally:
-                try:
-                    entry.request_file.unlink(missing_ok=True)
-                    self._remember(entry, slot, served)
-                finally:
-                    entry.file_lock.release()
+                entry.times = self._times_after(entry, slot, served)
+                self._slots.release(host, entry.times)
 
     def wait_s(self, host: str, served: str = "") -> float:
         """Return the seconds until this host may be requested, as far as this process
         knows.
         """
-        entry, now = self._host(host), self._clock()
+        entry, now = self._host(host), self._slots.clock()
         retry_s = entry.times.remaining_retry_s(now)
         if retry_s > HOST_WAIT_IN_RUN.longest_s:  # `slot` raises at once
             retry_s = 0.0
@@ -201,68 +119,61 @@ class Politeness:
         entry.delay_s = max(entry.delay_s, delay_s)
         entry.break_s = max(entry.break_s, break_s)
 
+    def close(self) -> None:
+        """Close the slots."""
+        self._slots.close()
+
     def _host(self, host: str) -> "_Host":
         if host not in self._hosts:
-            digest = hashlib.sha256(host.encode())
-            path = self._folder / digest.hexdigest()[:24]
-            self._hosts.setdefault(host, _Host(path, self._delay_s))
+            self._hosts.setdefault(host, _Host(host, self._delay_s))
         return self._hosts[host]
 
-    def _wait(self, entry: "_Host", stopping: threading.Event, served: str) -> None:
-        """Take the lock file once the host is due; it is not held during a pause."""
+    def _wait(
+        self, entry: "_Host", stopping: threading.Event, served: str, url: str
+    ) -> None:
+        """Take the slot once the host is due; it is not held during a pause."""
         while not stopping.is_set():
-            self._lock_file(entry, stopping)
-            entry.times = entry.read_times()
-            now = self._clock()
+            entry.times = self._taken(entry, stopping, url)
+            now = self._slots.clock()
             retry_s = entry.times.remaining_retry_s(now)
             wait_s = max(entry.remaining_pause_s(served, now), retry_s)
             if wait_s <= 0:
                 return
-            entry.file_lock.release()
+            self._slots.release(entry.name)
             if retry_s > HOST_WAIT_IN_RUN.longest_s:
                 raise RetryAfterError(retry_s)
             stopping.wait(wait_s)
         raise StoppedError
 
-    def _lock_file(self, entry: "_Host", stopping: threading.Event) -> None:
-        give_up_at = time.monotonic() + _MAX_LOCKED_S
+    def _taken(self, entry: "_Host", stopping: threading.Event, url: str) -> HostTimes:
+        """Return the times of the host, once no other process holds its slot."""
+        give_up_at = time.monotonic() + _MAX_TAKEN_S
         while time.monotonic() < give_up_at:
-            try:
-                entry.file_lock.acquire(timeout=0)
-            except filelock.Timeout:
-                if stopping.wait(_LOCK_POLL_S):
-                    raise StoppedError from None
-            else:
-                return
+            times = self._slots.take(entry.name, url)
+            if times is not None:
+                return times
+            if stopping.wait(self._slots.poll_s):
+                raise StoppedError
         raise TimeoutError("another process has held it for ten minutes")
 
-    def _remember(self, entry: "_Host", slot: HostSlot, served: str) -> None:
-        if entry.pause_s == entry.break_s == slot.retry_after_s == 0:
-            return
+    def _times_after(self, entry: "_Host", slot: HostSlot, served: str) -> HostTimes:
         # The pause counts from the response: counted from the request, a slow connect
         # would bring two requests closer together at the server than the pause.
-        now = self._clock()
-        responded_at = slot.responded_at or now
-        retry_at = 0.0
+        now, retry_at = self._slots.clock(), 0.0
         if slot.retry_after_s:
             retry_at = now + min(slot.retry_after_s, HOST_WAIT.longest_s)
-        entry.times = _Times(responded_at, entry.pause_s, retry_at, served)
-        entry.times_file.write_text(
-            f"{responded_at} {entry.pause_s} {retry_at} {served}"
-        )
+        return HostTimes(slot.responded_at or now, entry.pause_s, retry_at, served)
 
 
 class _Host:
-    """Locks, times and pauses of one host, or of a vendor's slot."""
+    """The pauses of one host, or of a vendor's slot, and its times as this process
+    knows them.
+    """
 
-    def __init__(self, path: Path, delay_s: float) -> None:
+    def __init__(self, name: str, delay_s: float) -> None:
+        self.name = name
         self.thread_lock = threading.Lock()
-        self.file_lock = filelock.FileLock(
-            path.with_suffix(".lock"), thread_local=False
-        )
-        self.times_file = path.with_suffix(".times")
-        self.request_file = path.with_suffix(_REQUEST)
-        self.times = _Times()
+        self.times = HostTimes()
         self.delay_s = delay_s
         self.crawl_delay_s = 0.0
         self.break_s = 0.0
@@ -278,19 +189,3 @@ class _Host:
         if self.times.served != served:
             pause_s = max(pause_s, self.break_s)
         return self.times.remaining_pause_s(pause_s, now)
-
-    def read_times(self) -> _Times:
-        """Read the file of times; a missing, torn or impossible one counts as no
-        earlier request.
-        """
-        try:
-            numbers = self.times_file.read_text().split()
-            responded_at, pause_s, retry_at = map(float, numbers[:3])
-        except (FileNotFoundError, ValueError):
-            return _Times()
-        times = _Times(responded_at, pause_s, retry_at, "".join(numbers[3:]))
-        is_possible = (
-            pause_s <= _MAX_PAUSE_S  # which NaN is not
-            and retry_at - responded_at <= 2 * HOST_WAIT.longest_s
-        )
-        return times if is_possible else _Times()

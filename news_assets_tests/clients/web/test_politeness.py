@@ -3,12 +3,11 @@ from pathlib import Path
 
 import pytest
 
+from news_assets.clients.web.host_slots import FileSlots, RequestNow
 from news_assets.clients.web.politeness import (
     Politeness,
-    RequestNow,
     RetryAfterError,
     StoppedError,
-    requests_now,
 )
 
 
@@ -49,7 +48,7 @@ def take(
 
 def test_the_pause_counts_from_the_response(tmp_path: Path) -> None:
     clock = Clock()
-    politeness = Politeness(tmp_path, 5.0, clock)
+    politeness = Politeness(FileSlots(tmp_path, clock), 5.0)
     assert politeness.wait_s("example.org") == 0
     take(politeness, clock)
     clock.at += 2
@@ -64,7 +63,7 @@ def test_a_crawl_delay_lengthens_the_pause_up_to_a_limit_and_never_shortens_it(
     tmp_path: Path,
 ) -> None:
     clock = Clock()
-    politeness = Politeness(tmp_path, 5.0, clock)
+    politeness = Politeness(FileSlots(tmp_path, clock), 5.0)
     for crawl_delay_s, pause_s in ((2, 5), (10, 10), (3600, 30)):
         politeness.set_crawl_delay("example.org", crawl_delay_s)
         clock.at += 100
@@ -76,9 +75,9 @@ def test_a_long_retry_after_is_shared_and_remembered_for_at_most_a_day(
     tmp_path: Path,
 ) -> None:
     clock = Clock()
-    take(Politeness(tmp_path, 0.0, clock), clock, retry_after_s=1e9)
+    take(Politeness(FileSlots(tmp_path, clock), 0.0), clock, retry_after_s=1e9)
     with pytest.raises(RetryAfterError) as raised:
-        take(Politeness(tmp_path, 0.0, clock), clock)
+        take(Politeness(FileSlots(tmp_path, clock), 0.0), clock)
     assert raised.value.wait_s == 86_400
 
 
@@ -87,7 +86,7 @@ def test_a_host_is_open_after_the_clock_was_set_back(
     tmp_path: Path, set_back_s: float
 ) -> None:
     clock = Clock(2e8)
-    politeness = Politeness(tmp_path, 5.0, clock)
+    politeness = Politeness(FileSlots(tmp_path, clock), 5.0)
     take(politeness, clock, retry_after_s=86_400)
     clock.at -= set_back_s
     assert politeness.wait_s("example.org") == 0
@@ -97,7 +96,7 @@ def test_a_host_is_open_after_the_clock_was_set_back(
 
 def test_a_stop_cancels_the_wait(tmp_path: Path) -> None:
     clock, stopping = Clock(), threading.Event()
-    politeness = Politeness(tmp_path, 60.0, clock)
+    politeness = Politeness(FileSlots(tmp_path, clock), 60.0)
     take(politeness, clock)
     threading.Timer(0.05, stopping.set).start()
     with pytest.raises(StoppedError), politeness.slot("example.org", stopping):
@@ -125,15 +124,15 @@ def test_unusable_times_cause_no_wait(
     tmp_path: Path, content: str | None, waits: list[float]
 ) -> None:
     clock = Clock()
-    take(Politeness(tmp_path, 5.0, clock), clock)
+    take(Politeness(FileSlots(tmp_path, clock), 5.0), clock)
     (written,) = tmp_path.glob("*.times")
     written.write_text(written.read_text() if content is None else content)
-    assert take(Politeness(tmp_path, 5.0, clock), clock) == waits
+    assert take(Politeness(FileSlots(tmp_path, clock), 5.0), clock) == waits
 
 
 def test_a_slot_is_released_when_its_request_fails(tmp_path: Path) -> None:
     clock = Clock()
-    politeness = Politeness(tmp_path, 0.0, clock)
+    politeness = Politeness(FileSlots(tmp_path, clock), 0.0)
     with pytest.raises(RuntimeError), politeness.slot("example.org", threading.Event()):
         raise RuntimeError
     assert take(politeness, clock) == []
@@ -141,18 +140,18 @@ def test_a_slot_is_released_when_its_request_fails(tmp_path: Path) -> None:
 
 def test_a_request_in_progress_is_told_until_it_ends(tmp_path: Path) -> None:
     clock = Clock()
-    with Politeness(tmp_path, 5.0, clock).slot(
+    with Politeness(FileSlots(tmp_path, clock), 5.0).slot(
         "example.org", threading.Event(), url="https://example.org/1?a=b c"
     ):
-        assert requests_now(tmp_path) == [
+        assert FileSlots(tmp_path).requests_now() == [
             RequestNow("https://example.org/1?a=b c", clock.at)
         ]
-    assert requests_now(tmp_path) == []
+    assert FileSlots(tmp_path).requests_now() == []
 
 
 def test_a_request_that_a_killed_process_left_behind_is_not_in_progress(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "abc.request").write_text("1000000.0 https://example.org/1")
-    assert requests_now(tmp_path) == []
+    assert FileSlots(tmp_path).requests_now() == []
     assert list(tmp_path.glob("*.request")) == []
