@@ -5,8 +5,8 @@ python -m news_assets_tests.bench.fetch
 """
 
 import tempfile
-import time
 import threading
+import time
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
