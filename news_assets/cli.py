@@ -70,15 +70,15 @@ _COMMANDS = {
         " meetings, problems}.",
     ),
     "status": (
-        "lake_status:status",
+        "newsroom_status:status",
         "Show what is stored at each stage, by agency; with --url the history of one address.",
     ),
     "gaps": (
-        "agency_health:gaps",
+        "newsroom_status:gaps",
         "Show every row that is missing, stale, lost, silent or failing.",
     ),
     "agencies": (
-        "agency_health:agencies",
+        "newsroom_status:agencies",
         "List agencies and sources with their last polls, next poll, share of new entries, and"
         " silences.",
     ),

@@ -12,7 +12,7 @@ from news_assets.clients import theme_models
 from news_assets.clients.embedding.embedder import OnnxEmbedder
 from news_assets.clients.embedding.exported_models import BUILT_IN_MODEL
 from news_assets.clients.theme_models import PACKAGED_VECTORS
-from news_assets.taxonomy.taxonomy_files import BUILT_IN, CIVIC_TOPICS, load_taxonomy
+from news_assets.taxonomy import BUILT_IN, CIVIC_TOPICS, load_taxonomy
 
 
 def main() -> None:

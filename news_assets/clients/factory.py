@@ -65,7 +65,7 @@ def build_enricher(
         AnswerRules,
         load_prompt,
     )
-    from news_assets.taxonomy.taxonomy_files import load_taxonomy, taxonomy_of
+    from news_assets.taxonomy import load_taxonomy, taxonomy_of
 
     local = local_enricher(settings, sandbox, open_embedder)
     names = [name for name in settings.enricher if name != LOCAL_ENRICHER]

@@ -27,7 +27,7 @@ from news_assets.ports.search_index import Embedder
 from news_assets.ports.services import Enricher, Sandbox
 from news_assets.records.desks import Desk, ThemeMethod
 from news_assets.records.reading import Enrichment
-from news_assets.taxonomy.taxonomy_files import (
+from news_assets.taxonomy import (
     lender_of,
     load_taxonomy,
     taxonomy_file,

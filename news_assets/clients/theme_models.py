@@ -26,7 +26,7 @@ from news_assets.pipeline.enrich.theme_vectors import (
     theme_vectors,
 )
 from news_assets.ports.search_index import Embedder
-from news_assets.taxonomy.taxonomy_files import BUILT_IN, Taxonomy
+from news_assets.taxonomy import BUILT_IN, Taxonomy
 
 _CURRENT = "current"
 PACKAGED_VECTORS = BUILT_IN.with_name("vectors")

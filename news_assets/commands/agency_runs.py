@@ -24,9 +24,8 @@ from news_assets.commands.opening import (
     desks_with_key,
     open_lake,
 )
-from news_assets.commands.options import Agency, Json
-from news_assets.commands.options import Desk as DeskOption
-from news_assets.commands.terminal import Terminal
+from news_assets.commands.terminal import Agency, Json, Terminal
+from news_assets.commands.terminal import Desk as DeskOption
 from news_assets.desks.desk_files import load_desks
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.freshness.run_planner import priority_of

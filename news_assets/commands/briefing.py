@@ -10,8 +10,14 @@ import typer
 from news_assets.commands.failure_commands import rules_with
 from news_assets.commands.jsonlines import write_line
 from news_assets.commands.opening import agency_names, check_names, open_lake
-from news_assets.commands.options import Agency, Desk, Json, day_of
-from news_assets.commands.terminal import Terminal, write_document
+from news_assets.commands.terminal import (
+    Agency,
+    Desk,
+    Json,
+    Terminal,
+    day_of,
+    write_document,
+)
 from news_assets.pipeline.alerts.outbox import messages_to
 from news_assets.pipeline.stories.briefing import (
     BRIEFING,

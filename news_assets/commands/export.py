@@ -17,8 +17,17 @@ import typer
 
 from news_assets.commands.meeting_commands import Selection, export_meetings
 from news_assets.commands.opening import check_names, desks_with_key, open_lake
-from news_assets.commands.options import Agency, Days, Desk, From, To, days_between
-from news_assets.commands.terminal import documents, report, write_document
+from news_assets.commands.terminal import (
+    Agency,
+    Days,
+    Desk,
+    From,
+    To,
+    days_between,
+    documents,
+    report,
+    write_document,
+)
 from news_assets.desks.desk_files import load_desks
 from news_assets.desks.site_lists import build_opml, is_feed
 from news_assets.errors import NewsAssetsError

@@ -15,9 +15,16 @@ from rich.table import Table
 from news_assets.clients.factory import open_ports
 from news_assets.commands.jsonlines import write_line
 from news_assets.commands.opening import check_names, desks_of_files, open_lake
-from news_assets.commands.options import Days, From, Json, To, days_between
-from news_assets.commands.options import Desk as DeskOption
-from news_assets.commands.terminal import Terminal, progress
+from news_assets.commands.terminal import (
+    Days,
+    From,
+    Json,
+    Terminal,
+    To,
+    days_between,
+    progress,
+)
+from news_assets.commands.terminal import Desk as DeskOption
 from news_assets.desks.desk_files import load_desks
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.enrich.model.enrichers import Enrichers

@@ -19,9 +19,16 @@ from rich.table import Table
 from news_assets.clients.sandbox import ProcessSandbox
 from news_assets.commands.jsonlines import write_line
 from news_assets.commands.opening import check_names, desks_of_files, open_lake
-from news_assets.commands.options import Agency, Days, From, Json, To, days_between
-from news_assets.commands.options import Desk as DeskOption
-from news_assets.commands.terminal import Terminal
+from news_assets.commands.terminal import (
+    Agency,
+    Days,
+    From,
+    Json,
+    Terminal,
+    To,
+    days_between,
+)
+from news_assets.commands.terminal import Desk as DeskOption
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.batches import store_apart
 from news_assets.pipeline.replay.drift import Summary, diff_of

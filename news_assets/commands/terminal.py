@@ -3,16 +3,19 @@ through this module.
 
 A string is one line of plain text from anywhere: it has no markup, and its controls are
 shown instead of obeyed. Styles and cells of several lines are made with rich's
-renderables: `Text.assemble`, `Group`, `Table`.
+renderables: `Text.assemble`, `Group`, `Table`. The options that several commands have are
+here too.
 """
 
 import codecs
 import io
 import sys
 from collections.abc import Iterable
+from datetime import date, datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
+import typer
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.measure import Measurement
 from rich.progress import track
@@ -22,6 +25,29 @@ from rich.text import Text
 
 from news_assets.errors import NewsAssetsError
 from news_assets.text.defuse import escape_unencodable, terminal_line
+
+Desk = Annotated[str | None, typer.Option(help="only this desk")]
+Agency = Annotated[str | None, typer.Option(help="only this agency")]
+From = Annotated[
+    datetime | None, typer.Option("--from", formats=["%Y-%m-%d"], help="first day")
+]
+To = Annotated[
+    datetime | None, typer.Option("--to", formats=["%Y-%m-%d"], help="last day")
+]
+Json = Annotated[bool, typer.Option("--json", help="JSON output")]
+
+Days = tuple[date | None, date | None]  # the first and the last; None for no limit
+
+
+def day_of(at: datetime | None) -> date | None:
+    """Return the day of an option that states one."""
+    return None if at is None else at.date()
+
+
+def days_between(first: datetime | None, last: datetime | None) -> Days:
+    """Return the days of `--from` and `--to`."""
+    return day_of(first), day_of(last)
+
 
 _WIDEST = 2000  # characters of a line
 _U_ESCAPES = "news_assets.u_escapes"

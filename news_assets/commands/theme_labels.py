@@ -19,8 +19,7 @@ from news_assets.clients.factory import local_enricher, open_ports
 from news_assets.clients.theme_models import AboutClassifier
 from news_assets.commands.jsonlines import Item, read_items, write_line, write_results
 from news_assets.commands.opening import check_names, desk_named, open_lake
-from news_assets.commands.options import Json
-from news_assets.commands.terminal import Terminal
+from news_assets.commands.terminal import Json, Terminal
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.enrich.enriched_rows import store_label
 from news_assets.pipeline.enrich.theme_training import (
@@ -34,7 +33,7 @@ from news_assets.records.articles import RawArticle
 from news_assets.records.derived import EnrichedArticle, ThemeLabel
 from news_assets.settings import Settings
 from news_assets.store.lake import Lake
-from news_assets.taxonomy.taxonomy_files import Taxonomy, load_taxonomy, taxonomy_of
+from news_assets.taxonomy import Taxonomy, load_taxonomy, taxonomy_of
 from news_assets.text.prose import prose
 
 # --- train-themes ---------------------------------------------------------------------

@@ -12,8 +12,7 @@ import typer
 from pydantic import ValidationError
 
 from news_assets.commands.jsonlines import write_line
-from news_assets.commands.options import Json
-from news_assets.commands.terminal import documents, report
+from news_assets.commands.terminal import Json, documents, report
 from news_assets.desks.desk_files import explain, load_desks
 from news_assets.desks.desk_spec import BY_SELECTORS
 from news_assets.desks.import_plan import ImportRow, plan_import, web_address

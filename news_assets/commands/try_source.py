@@ -16,8 +16,7 @@ from typing import Annotated, Any
 import typer
 
 from news_assets.commands.jsonlines import write_line
-from news_assets.commands.options import Json
-from news_assets.commands.terminal import documents, report
+from news_assets.commands.terminal import Json, documents, report
 from news_assets.commands.try_page import desk_with_key, try_selectors
 from news_assets.desks.desk_files import load_desks
 from news_assets.desks.import_plan import (
@@ -29,13 +28,13 @@ from news_assets.desks.import_plan import (
 from news_assets.desks.yaml_edit import pasted_text
 from news_assets.desks.yaml_nodes import one_line, quoted
 from news_assets.errors import NewsAssetsError, without_credentials
-from news_assets.pipeline.discovery.candidates import (
+from news_assets.pipeline.poll.candidates import (
     MAX_AGE_DAYS,
     Candidate,
     Contents,
     Criteria,
 )
-from news_assets.pipeline.discovery.discover import Discovery, discover_sources
+from news_assets.pipeline.poll.discover import Discovery, discover_sources
 from news_assets.pipeline.publishing_habits import duration
 from news_assets.records.desks import Desk, Source
 from news_assets.settings import Settings

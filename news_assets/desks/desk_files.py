@@ -43,7 +43,7 @@ from news_assets.desks.yaml_nodes import (
 from news_assets.errors import MAX_MISTAKES, DeskFileError
 from news_assets.records.desks import USUAL_CAPS, Agency, Caps, Desk, Source
 from news_assets.sources.civic import CIVIC_LIMITS
-from news_assets.taxonomy.taxonomy_files import BUILT_IN, CIVIC_TOPICS
+from news_assets.taxonomy import BUILT_IN, CIVIC_TOPICS
 
 _Mistake = tuple[Location, str]  # where it is in the file, and what is wrong
 

@@ -2,7 +2,7 @@
 links, APIs, usual paths.
 
 Pure: the addresses are fetched, parsed and evaluated in
-`pipeline/discovery/discover.py`.
+`pipeline/poll/discover.py`.
 """
 
 import re

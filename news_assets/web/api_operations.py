@@ -35,7 +35,6 @@ from news_assets.web.answers import (
 )
 from news_assets.web.archive import Archive
 from news_assets.web.article_versions import listed_edits
-from news_assets.web.briefing import read_briefing
 from news_assets.web.forms import json_document
 from news_assets.web.meeting_views import (
     AgendaLine,
@@ -96,8 +95,13 @@ from news_assets.web.parameters import (
     StoryParameters,
     TrendAddress,
 )
-from news_assets.web.story_pages import listed_stories
-from news_assets.web.story_views import CountedTheme, StoryView, story_view
+from news_assets.web.story_pages import (
+    CountedTheme,
+    StoryView,
+    listed_stories,
+    read_briefing,
+    story_view,
+)
 from news_assets.web.trends import TrendPoint, Trends, TrendSeries, read_trends
 
 

@@ -4,6 +4,7 @@
 
 import re
 from collections.abc import Collection, Sequence
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Final
@@ -15,6 +16,8 @@ from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -30,22 +33,29 @@ from news_assets.web.api_operations import (
     handler_of,
 )
 from news_assets.web.archive import Archive
-from news_assets.web.briefing import markdown_handler
 from news_assets.web.cache import AnswerCache, Handler
-from news_assets.web.feed_pages import FeedPages
 from news_assets.web.forms import MEDIA_TYPES, json_document
 from news_assets.web.images import image_handler
 from news_assets.web.list_pages import LIST_PAGES, SEARCH_PAGE
 from news_assets.web.meeting_pages import MeetingPages
 from news_assets.web.morning_page import MorningPage, keeps_visit, visit_key
 from news_assets.web.name_pages import NamePages
-from news_assets.web.operations.routes import operator_routes
+from news_assets.web.operations import polls, query_actions
+from news_assets.web.operations.article_actions import Actions, LabelActions, Render
+from news_assets.web.operations.failure_pages import (
+    MESSAGES_PATH,
+    RETRIES_PATH,
+    FailureActions,
+    MessageActions,
+)
+from news_assets.web.operations.monitoring import health, metrics
 from news_assets.web.operations.sessions import (
     READ_ONLY,
     Access,
     Sessions,
     ended_sessions,
     posted,
+    private_page,
 )
 from news_assets.web.page_handlers import Pages
 from news_assets.web.page_times import KeptChoices
@@ -58,9 +68,9 @@ from news_assets.web.parameters import (
     SearchAddress,
 )
 from news_assets.web.publisher_pages import PublisherPages
-from news_assets.web.request_limits import RequestLimits, in_time
-from news_assets.web.story_pages import StoryPages
-from news_assets.web.subscription_pages import SubscriptionPages
+from news_assets.web.request_limits import LIVE_PATH, RequestLimits, in_time
+from news_assets.web.story_pages import StoryPages, markdown_handler
+from news_assets.web.subscription_pages import FeedPages, SubscriptionPages
 
 _HERE: Final = Path(__file__).parent
 _HEADERS: Final = {
@@ -200,7 +210,7 @@ def build_app(
         ),
         Route(PREFIX, lambda request: json_document(api_map(OPERATIONS))),
         Route(f"{PREFIX}/openapi.json", lambda request: json_document(description)),
-        *operator_routes(archive, access, sessions, pages.page, cache),
+        *_operator_routes(archive, access, sessions, pages.page, cache),
         Mount("/static", StaticFiles(directory=_HERE / "static")),
     ]
     for page in (SEARCH_PAGE, *LIST_PAGES):
@@ -262,3 +272,56 @@ class _SafeHeaders:
             await self._app(scope, receive, send)
         else:
             await self._app(scope, receive, send_with_headers)
+
+
+def _operator_routes(
+    archive: Archive,
+    access: Access,
+    sessions: Sessions,
+    render: Render,
+    cache: AnswerCache,
+) -> list[Route]:
+    """Return the routes of actions, polls, health, and metrics, which the cache keeps."""
+    failed = FailureActions(archive, access, sessions, render)
+    actions = Actions(archive, access, sessions, render)
+    saved = query_actions.QueryActions(archive, sessions, render)
+    messages = MessageActions(archive, sessions, render)
+
+    def poll(request: Request, body: bytes) -> Response:
+        return polls.request_polls(archive.desks, access, sessions.check(request), body)
+
+    article = "/operations/articles/{article_id:article_id}"
+    return [
+        Route("/operations/login", private_page(actions.login_page), methods=["GET"]),
+        Route("/operations/login", posted(actions.login), methods=["POST"]),
+        Route("/operations/logout", posted(actions.logout), methods=["POST"]),
+        Route(article, private_page(sessions.closed(actions.page))),
+        Route(f"{article}/retry", posted(actions.retry), methods=["POST"]),
+        Route(f"{article}/withdraw", posted(actions.withdraw), methods=["POST"]),
+        Route(f"{article}/bring-back", posted(actions.bring_back), methods=["POST"]),
+        Route(
+            f"{article}/label",
+            posted(LabelActions(archive, sessions).store),
+            methods=["POST"],
+        ),
+        Route("/operations/failures/retry", posted(failed.retry), methods=["POST"]),
+        Route(RETRIES_PATH, private_page(sessions.closed(failed.retries))),
+        Route(
+            query_actions.PATH,
+            private_page(sessions.closed(saved.page)),
+            methods=["GET"],
+        ),
+        Route(query_actions.PATH, posted(saved.save), methods=["POST"]),
+        Route(f"{query_actions.PATH}/delete", posted(saved.delete), methods=["POST"]),
+        Route(MESSAGES_PATH, private_page(messages.page), methods=["GET"]),
+        Route(MESSAGES_PATH, posted(messages.send_again), methods=["POST"]),
+        Route(f"{PREFIX}/{polls.PATH}", posted(poll), methods=["POST"]),
+        Route("/health", in_time(partial(health, archive))),
+        Route(LIVE_PATH, _live),
+        Route("/metrics", in_time(cache.around(partial(metrics, archive)))),
+    ]
+
+
+async def _live(request: Request) -> Response:
+    """Answer without a thread: all of them may be busy."""
+    return PlainTextResponse("live\n")

@@ -59,7 +59,7 @@ from news_assets.store.queries.url_history import (
     stored_rows,
 )
 from news_assets.store.transaction import Snapshot
-from news_assets.taxonomy.taxonomy_files import Taxonomy, taxonomy_of
+from news_assets.taxonomy import Taxonomy, taxonomy_of
 from news_assets.text.dates import day_of
 from news_assets.text.query_parser import has_meaning
 from news_assets.web.answers import ArticleView, HitStory, Part, SearchPart, part_of

@@ -2,7 +2,7 @@
 events of a calendar.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, date, datetime, time
 from typing import Final
@@ -33,6 +33,7 @@ from news_assets.web.meeting_views import (
     meetings_from,
     person_view,
 )
+from news_assets.web.operations.article_actions import Render
 from news_assets.web.parameters import (
     MeetingParameters,
     OneMatter,
@@ -145,15 +146,12 @@ def _calendar_of(archive: Archive, meetings: Sequence[StoredMeeting]) -> bytes:
     return calendar_of(meetings, agendas, zones_of(archive.desks), changes)
 
 
-_Render = Callable[..., Response]
-
-
 class MeetingPages:
     """Handlers for a meeting, a matter and a person; `render` makes a page of a
     template and values.
     """
 
-    def __init__(self, archive: Archive, render: _Render) -> None:
+    def __init__(self, archive: Archive, render: Render) -> None:
         self._archive = archive
         self._render = render
 

@@ -53,7 +53,6 @@ from news_assets.web.facets import (
     value_label,
     values_with,
 )
-from news_assets.web.feed_pages import query_feeds
 from news_assets.web.forms import (
     FORM_NAMES,
     MEDIA_TYPES,
@@ -94,6 +93,7 @@ from news_assets.web.phrases import (
     translation,
 )
 from news_assets.web.spreadsheets import MAX_ROWS
+from news_assets.web.subscription_pages import query_feeds
 from news_assets.web.trends import shown_value, trend_view
 
 _FIRST_REPORT: Final = date(2000, 1, 1)

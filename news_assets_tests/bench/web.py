@@ -27,7 +27,7 @@ import uvicorn
 from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
 from news_assets.search import Index
 from news_assets.store.lake import Lake
-from news_assets.taxonomy.taxonomy_files import load_taxonomy
+from news_assets.taxonomy import load_taxonomy
 from news_assets.web.app import build_app
 from news_assets.web.archive import Archive
 from news_assets.web.parameters import cursor_of

@@ -18,7 +18,7 @@ from news_assets.pipeline.enrich.theme_training import train
 from news_assets.pipeline.enrich.theme_vectors import NO_THEME, VERSION, ThemeClassifier
 from news_assets.records.desks import Desk, EnrichRules
 from news_assets.records.reading import Embedded
-from news_assets.taxonomy.taxonomy_files import BUILT_IN, CIVIC_TOPICS, load_taxonomy
+from news_assets.taxonomy import BUILT_IN, CIVIC_TOPICS, load_taxonomy
 from news_assets_tests.support.council_room import desk_of
 from news_assets_tests.support.inline_sandbox import InlineSandbox
 from news_assets_tests.support.theme_examples import (

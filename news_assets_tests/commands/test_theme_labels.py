@@ -16,7 +16,7 @@ from news_assets.records.articles import FeedEntry, RawArticle
 from news_assets.records.derived import ArticleEmbedding, EnrichedArticle, ThemeLabel
 from news_assets.records.reading import AgencyDays
 from news_assets.store.lake import Lake
-from news_assets.taxonomy.taxonomy_files import load_taxonomy
+from news_assets.taxonomy import load_taxonomy
 from news_assets_tests.commands.conftest import Call
 from news_assets_tests.store.examples import full
 from news_assets_tests.support.small_desk import DESK, NOW, TODAY

@@ -15,7 +15,7 @@ from news_assets.records.desks import (
     VendorLimits,
 )
 from news_assets.sources.source_kinds import KINDS as SOURCE_KINDS
-from news_assets.taxonomy.taxonomy_files import CIVIC_TOPICS
+from news_assets.taxonomy import CIVIC_TOPICS
 from news_assets_tests.desks.test_yaml_nodes import BOMBS
 from news_assets_tests.support.growth import grows_linearly
 

@@ -24,7 +24,7 @@ from news_assets.pipeline.page.readers import read_entry
 from news_assets.ports.services import PageRequest
 from news_assets.sources.civic.vendors import CIVIC_KINDS, read_answers
 from news_assets.sources.source_kinds import KINDS, adapter_of
-from news_assets.taxonomy.taxonomy_files import load_taxonomy
+from news_assets.taxonomy import load_taxonomy
 from news_assets.text.prose import strip_markdown
 from news_assets.text.urls import canonical_url, url_hash, web_url
 from news_assets_tests.desks import test_site_lists

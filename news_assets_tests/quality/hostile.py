@@ -36,7 +36,7 @@ from news_assets.pipeline.page.readers import read_page
 from news_assets.records.desks import Source
 from news_assets.records.reading import ExtractedArticle, Listing, Page
 from news_assets.sources.source_kinds import KINDS
-from news_assets.taxonomy.taxonomy_files import load_taxonomy
+from news_assets.taxonomy import load_taxonomy
 from news_assets.text.html import plain_text, sanitize
 from news_assets.text.limits import address, clean_line, identifier
 from news_assets.text.urls import canonical_url, web_url

@@ -31,7 +31,7 @@ from news_assets.pipeline.enrich.model.prices import price_usd
 from news_assets.records.model_calls import ModelCall, ModelState
 from news_assets.store.lake import Lake
 from news_assets.store.queries.spending import mean_tokens
-from news_assets.taxonomy.taxonomy_files import load_taxonomy
+from news_assets.taxonomy import load_taxonomy
 from news_assets_tests.conftest import SHARED
 from news_assets_tests.store.examples import upsert
 from news_assets_tests.support.foreign_server import (

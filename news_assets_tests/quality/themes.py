@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from news_assets.pipeline.enrich.local_enricher import LocalEnricher
-from news_assets.taxonomy.taxonomy_files import lender_of, load_taxonomy
+from news_assets.taxonomy import lender_of, load_taxonomy
 
 CORPUS = Path(__file__).parents[2] / "../shared/corpus"
 GOVBR_TREE = CORPUS / "themes_govbr/common/themes_tree_enriched_full.yaml"

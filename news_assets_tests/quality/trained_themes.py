@@ -46,7 +46,7 @@ from news_assets.pipeline.enrich.theme_vectors import (
 )
 from news_assets.pipeline.enrich.theme_words import descend
 from news_assets.ports.search_index import Embedder
-from news_assets.taxonomy.taxonomy_files import Taxonomy, lender_of, load_taxonomy
+from news_assets.taxonomy import Taxonomy, lender_of, load_taxonomy
 from news_assets_tests.quality.themes import (
     CASES,
     CORPUS,

@@ -27,7 +27,7 @@ from news_assets.records.derived import EnrichedArticle
 from news_assets.records.desks import Agency, Desk, EnrichRules
 from news_assets.records.reading import AgencyDays
 from news_assets.store.lake import Lake
-from news_assets.taxonomy.taxonomy_files import Taxonomy, Theme, load_taxonomy
+from news_assets.taxonomy import Taxonomy, Theme, load_taxonomy
 from news_assets_tests.store.examples import full
 from news_assets_tests.support.inline_sandbox import InlineSandbox
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from news_assets.pipeline.enrich.local_enricher import LocalEnricher
 from news_assets.pipeline.enrich.theme_training import Example
-from news_assets.taxonomy.taxonomy_files import Taxonomy, load_taxonomy
+from news_assets.taxonomy import Taxonomy, load_taxonomy
 
 TAXONOMY = """
 themes:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from news_assets.errors import MAX_MISTAKES, TaxonomyError
-from news_assets.taxonomy.taxonomy_files import (
+from news_assets.taxonomy import (
     BUILT_IN,
     CIVIC_TOPICS,
     Theme,

@@ -21,7 +21,6 @@ from hypothesis import strategies as st
 import news_assets.text as package
 from news_assets.errors import QueryError
 from news_assets.ports.search_index import SearchDocument
-from news_assets.text.query_match import Searchable, searchable_of
 from news_assets.text.search_query import (
     And,
     Days,
@@ -32,9 +31,11 @@ from news_assets.text.search_query import (
     Or,
     Phrase,
     Prefix,
+    Searchable,
     ValueField,
     Word,
     Written,
+    searchable_of,
 )
 from news_assets_tests.clients.search.contract.examples import document
 

@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from news_assets.errors import QueryError
-from news_assets.text.query_match import Searchable, matches
 from news_assets.text.query_parser import (
     MAX_DEPTH,
     PROBLEMS,
@@ -25,7 +24,9 @@ from news_assets.text.search_query import (
     Or,
     Phrase,
     Prefix,
+    Searchable,
     Word,
+    matches,
 )
 from news_assets.web.phrases import portuguese
 from news_assets_tests.support.growth import grows_linearly

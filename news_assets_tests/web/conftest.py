@@ -31,7 +31,7 @@ from news_assets.records.reading import Page
 from news_assets.search import Index
 from news_assets.sources.source_kinds import ALL_KINDS
 from news_assets.store.lake import Lake
-from news_assets.taxonomy.taxonomy_files import load_taxonomy
+from news_assets.taxonomy import load_taxonomy
 from news_assets.web.app import build_app
 from news_assets.web.archive import Archive
 from news_assets_tests.support.inline_sandbox import InlineSandbox

@@ -17,7 +17,7 @@ from news_assets.pipeline.stories.loaded import story_id_of
 from news_assets.ports.search_index import FILTER_LABELS
 from news_assets.search import Index
 from news_assets.store.lake import Lake
-from news_assets.taxonomy.taxonomy_files import CIVIC_TOPICS, load_taxonomy
+from news_assets.taxonomy import CIVIC_TOPICS, load_taxonomy
 from news_assets.web.answers import SearchPart
 from news_assets.web.archive import Archive
 from news_assets.web.facets import facets_of

@@ -10,7 +10,7 @@ import pytest
 from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
 from news_assets.search import Index
 from news_assets.store.lake import Lake
-from news_assets.taxonomy.taxonomy_files import load_taxonomy
+from news_assets.taxonomy import load_taxonomy
 from news_assets.web import archive as archive_module
 from news_assets.web import spreadsheets
 from news_assets.web.archive import Archive

@@ -26,7 +26,7 @@ from news_assets.search import Index
 from news_assets.settings import Settings
 from news_assets.store.lake import Lake
 from news_assets.store.tables import TABLES
-from news_assets.taxonomy.taxonomy_files import load_taxonomy
+from news_assets.taxonomy import load_taxonomy
 from news_assets.web.archive import Archive
 from news_assets_tests.support.mail_server import mail_server
 from news_assets_tests.support.small_desk import DESK, Newsroom, entry

@@ -16,7 +16,7 @@ from news_assets.ports.services import Enricher, Reader, Rows
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import CachedEnrichment, EnrichedArticle, ThemeLabel
 from news_assets.records.reading import Enrichment
-from news_assets.taxonomy.taxonomy_files import Taxonomy
+from news_assets.taxonomy import Taxonomy
 
 NOT_ENRICHED: Final = "none"  # in place of an enricher's name
 _RESULT_FIELDS = tuple(field.name for field in fields(Enrichment))

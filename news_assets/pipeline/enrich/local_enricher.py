@@ -26,7 +26,7 @@ from news_assets.pipeline.enrich.names import names_of
 from news_assets.pipeline.enrich.theme_vectors import ThemeInput, theme_input
 from news_assets.pipeline.enrich.theme_words import ThemeTable
 from news_assets.records.reading import Enrichment
-from news_assets.taxonomy.taxonomy_files import Taxonomy
+from news_assets.taxonomy import Taxonomy
 from news_assets.text.language import language_of
 from news_assets.text.prose import paragraphs, prose, sentences
 from news_assets.text.words import stem, stopwords, word_spans, words

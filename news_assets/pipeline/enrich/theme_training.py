@@ -26,7 +26,7 @@ from news_assets.pipeline.enrich.theme_vectors import (
 from news_assets.ports.services import Reader
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import ArticleEmbedding, EnrichedArticle, ThemeLabel
-from news_assets.taxonomy.taxonomy_files import Taxonomy
+from news_assets.taxonomy import Taxonomy
 
 if TYPE_CHECKING:
     import numpy as np

@@ -28,7 +28,7 @@ from news_assets.pipeline.enrich.theme_words import (
 from news_assets.ports.search_index import Embedder
 from news_assets.ports.services import Enricher
 from news_assets.records.reading import Enrichment
-from news_assets.taxonomy.taxonomy_files import Taxonomy, Theme
+from news_assets.taxonomy import Taxonomy, Theme
 from news_assets.text.prose import prose
 from news_assets.text.words import stem, stopwords, words
 

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from news_assets.taxonomy.taxonomy_files import (
+from news_assets.taxonomy import (
     ANY_LANGUAGE,
     ByLanguage,
     Taxonomy,

@@ -11,4 +11,8 @@
 `entry_rows` decides which entries of a listing are new or changed,
 `pipeline/publishing_habits.py` learns from them in which hours a source publishes, and
 `pipeline/schedule.py` decides with these rates when it is due again.
+
+`discover` finds the sources of a site from one of its addresses: candidate addresses
+(`sources/discovery.py`) are requested once each and read by the adapters of `sources/`;
+`candidates` ranks them by their contents, refusals and notes.
 """

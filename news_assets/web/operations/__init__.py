@@ -10,5 +10,6 @@ failure_pages    failures by host and reason, the retry of all that is filtered,
                  messages that were sent, wait or were given up
 query_actions    the page of saved queries, and the actions on it: save, delete
 polls            POST /api/v1/polls
-routes           the routes of all of these
+
+Their routes are in `web/app.py`.
 """

@@ -28,7 +28,7 @@ from news_assets.records.derived import (
 )
 from news_assets.records.reading import WITHDRAWN
 from news_assets.store.queries.listed_failures import retried_failures
-from news_assets.taxonomy.taxonomy_files import Taxonomy
+from news_assets.taxonomy import Taxonomy
 from news_assets.web.archive import Archive
 from news_assets.web.operations.sessions import (
     COOKIE,

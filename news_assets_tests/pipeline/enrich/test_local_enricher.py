@@ -16,7 +16,7 @@ from news_assets.pipeline.enrich.local_enricher import (
     syllable_count,
 )
 from news_assets.records.reading import Enrichment
-from news_assets.taxonomy.taxonomy_files import load_taxonomy
+from news_assets.taxonomy import load_taxonomy
 from news_assets.text.prose import paragraphs, prose, sentences
 from news_assets.text.words import stopwords
 

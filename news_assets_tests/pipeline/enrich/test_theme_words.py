@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from news_assets.pipeline.enrich.theme_words import FoundTheme, ThemeTable
-from news_assets.taxonomy.taxonomy_files import Taxonomy, load_taxonomy
+from news_assets.taxonomy import Taxonomy, load_taxonomy
 
 TREE = """
 - code: sport

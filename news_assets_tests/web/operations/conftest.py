@@ -14,7 +14,7 @@ from news_assets.pipeline.alerts.query_file import Alerts
 from news_assets.search import Index
 from news_assets.store.data_folder import last_look
 from news_assets.store.lake import Lake
-from news_assets.taxonomy.taxonomy_files import load_taxonomy
+from news_assets.taxonomy import load_taxonomy
 from news_assets.web.archive import Archive
 from news_assets.web.operations.sessions import Access
 from news_assets_tests.support.lakes import copy_lake

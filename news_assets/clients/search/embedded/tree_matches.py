@@ -16,7 +16,6 @@ from news_assets.clients.search.embedded.document_table import Bools, DocumentTa
 from news_assets.clients.search.embedded.postings import Postings, PostingsReader
 from news_assets.clients.search.embedded.terms import Int64s, field_term, term_of
 from news_assets.errors import QueryError
-from news_assets.text.query_match import Searchable, has_text, holds
 from news_assets.text.query_parser import WIDE_PREFIX
 from news_assets.text.search_query import (
     And,
@@ -28,7 +27,10 @@ from news_assets.text.search_query import (
     Or,
     Phrase,
     Prefix,
+    Searchable,
     Word,
+    has_text,
+    holds,
 )
 from news_assets.text.words import stem
 

@@ -19,7 +19,6 @@ from news_assets.clients.search.typesense.documents import (
 from news_assets.clients.search.typesense.server import quoted
 from news_assets.errors import QueryError
 from news_assets.ports.search_index import SearchDocument
-from news_assets.text.query_match import matches, searchable_of
 from news_assets.text.query_parser import TOO_LONG
 from news_assets.text.search_query import (
     And,
@@ -32,6 +31,8 @@ from news_assets.text.search_query import (
     Phrase,
     Prefix,
     Word,
+    matches,
+    searchable_of,
 )
 from news_assets.text.words import shared_stem
 

@@ -26,7 +26,7 @@ from news_assets.pipeline.enrich.model.model_requests import MAX_SENT_CHARS
 from news_assets.ports.services import ModelAnswer, ModelRequest, Sandbox
 from news_assets.records.articles import RawArticle
 from news_assets.records.reading import Enrichment
-from news_assets.taxonomy.taxonomy_files import Taxonomy
+from news_assets.taxonomy import Taxonomy
 from news_assets.text.language import language_of
 from news_assets.text.words import fold, words
 

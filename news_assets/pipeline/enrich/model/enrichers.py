@@ -32,7 +32,7 @@ from news_assets.records.articles import RawArticle
 from news_assets.records.desks import DepthRules, Desk, EnrichRules
 from news_assets.records.model_calls import BATCH
 from news_assets.records.reading import Enrichment
-from news_assets.taxonomy.taxonomy_files import Taxonomy, Theme
+from news_assets.taxonomy import Taxonomy, Theme
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

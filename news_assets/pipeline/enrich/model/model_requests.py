@@ -39,7 +39,7 @@ from news_assets.ports.services import ModelRequest
 from news_assets.records.articles import RawArticle
 from news_assets.records.desks import DepthRules, EnrichRules, ReasoningEffort
 from news_assets.records.model_calls import Kind
-from news_assets.taxonomy.taxonomy_files import Taxonomy, Theme
+from news_assets.taxonomy import Taxonomy, Theme
 from news_assets.text.words import fold
 
 # --- prompts --------------------------------------------------------------------------

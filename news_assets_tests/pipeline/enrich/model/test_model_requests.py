@@ -23,7 +23,7 @@ from news_assets.ports.services import ModelAnswer, ModelRequest
 from news_assets.records.desks import DepthRules
 from news_assets.records.model_calls import ModelCall
 from news_assets.store.lake import Lake
-from news_assets.taxonomy.taxonomy_files import CIVIC_TOPICS, load_taxonomy, taxonomy_of
+from news_assets.taxonomy import CIVIC_TOPICS, load_taxonomy, taxonomy_of
 from news_assets_tests.store.examples import upsert
 from news_assets_tests.support.model_enrichment import (
     NOW,

@@ -16,7 +16,7 @@ from news_assets.records.desks import Desk, EnrichRules
 from news_assets.records.model_calls import ModelCall, Tokens
 from news_assets.records.reading import AgencyDays
 from news_assets.store.lake import Lake
-from news_assets.taxonomy.taxonomy_files import load_taxonomy
+from news_assets.taxonomy import load_taxonomy
 from news_assets_tests.support.fakes import FakeSearchIndex
 from news_assets_tests.support.inline_sandbox import InlineSandbox
 from news_assets_tests.support.model_enrichment import ScriptedModel

@@ -13,7 +13,7 @@ from news_assets.pipeline.enrich.model.model_requests import Prompt
 from news_assets.records.articles import RawArticle
 from news_assets.records.model_calls import ModelCall
 from news_assets.store.lake import Lake
-from news_assets.taxonomy.taxonomy_files import Taxonomy
+from news_assets.taxonomy import Taxonomy
 from news_assets_tests.store.examples import upsert
 from news_assets_tests.support import small_model
 from news_assets_tests.support.model_enrichment import (

@@ -13,8 +13,8 @@ import pytest
 from news_assets.clients.web.fetcher import HttpFetcher
 from news_assets.desks.import_plan import same_source_key
 from news_assets.errors import ReadingError
-from news_assets.pipeline.discovery.candidates import Criteria
-from news_assets.pipeline.discovery.discover import (
+from news_assets.pipeline.poll.candidates import Criteria
+from news_assets.pipeline.poll.discover import (
     MAX_REQUESTS,
     Discovery,
     discover_sources,

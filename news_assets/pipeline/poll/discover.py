@@ -20,7 +20,7 @@ from typing import Final
 
 from news_assets.desks.import_plan import same_source_key
 from news_assets.errors import FetchError, NewsAssetsError
-from news_assets.pipeline.discovery.candidates import (
+from news_assets.pipeline.poll.candidates import (
     Candidate,
     Criteria,
     contents_of,
