@@ -17,6 +17,7 @@ from news_assets.store.queries import (
     freshness,
     listed_articles,
     listed_failures,
+    news_links,
     poll_health,
     report,
     spending,
@@ -42,6 +43,7 @@ _MODULES = (
     spending,
     report,
     story_contents,
+    news_links,
     story_lists,
 )
 # queries that are composed, by the function that composes them

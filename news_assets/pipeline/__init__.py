@@ -8,7 +8,8 @@
     | enrich/           RawArticle -> EnrichedArticle        cached by its input
     | embed             EnrichedArticle -> ArticleEmbedding
     | index             all three -> documents of the search index, IndexedDocument receipts
-    stories/            ArticleEmbedding of all desks -> StoryMember, Story, StoryChange
+    stories/            ArticleEmbedding of all desks -> StoryMember, Story, StoryChange,
+                        and CivicMention
 
 `stages` declares the assets that follow `feed_entries`, and `stage_state/` what their
 rows are made from and what failed. `freshness/` plans the runs and finds what is

@@ -349,6 +349,29 @@ class StoryMember:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CivicMention:
+    """What an article of news names of councils and laws. Which matter or meeting that is
+    depends on the agendas that are stored.
+    """
+
+    article_id: ArticleId
+    desk: Desk_
+    agency: Agency_
+    day: Day_
+    kind: Annotated[
+        str,
+        "number (of a matter or law), address (of an agenda, a meeting or a document) or meeting"
+        " (a body and a day)",
+    ]
+    named: Annotated[
+        str,
+        "the number in one form, as ORD 2026-14 or LEI 14133/2021, the address, or the day that the"
+        " passage may mean",
+    ]
+    passage: Annotated[str, "the sentence"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Story:
     """The articles about one event, across publishers, desks and languages.
 

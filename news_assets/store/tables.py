@@ -51,6 +51,7 @@ from news_assets.records.derived import (
     ArticleEmbedding,
     CachedEnrichment,
     Change,
+    CivicMention,
     EnrichedArticle,
     Failure,
     IndexedDocument,
@@ -194,6 +195,13 @@ TABLES: tuple[Table, ...] = (
         sort=("article_id",),
     ),
     Table("story_members", StoryMember, ("article_id",), "day", sort=("day",)),
+    Table(
+        "civic_mentions",
+        CivicMention,
+        ("article_id", "kind", "named"),
+        "day",
+        sort=("kind", "named"),
+    ),
     Table("stories", Story, ("story_id",), "day", sort=("story_id",)),
     Table(
         "story_changes",

@@ -17,6 +17,7 @@ from news_assets.records.articles import ArticleRevision, RawArticle
 from news_assets.records.derived import EnrichedArticle
 from news_assets.search import SearchHit, SearchMode
 from news_assets.store.queries.copies import Copy, ItemAppearance
+from news_assets.store.queries.news_links import NewsLink
 from news_assets.store.queries.stored_meetings import AgendaPlace
 from news_assets.store.queries.url_history import Event
 from news_assets.web.parameters import ListParameters, cursor_of
@@ -68,7 +69,8 @@ class ArticleView:
 
     `copies` are the others with the same or nearly the same text, by time. `revisions`
     are replaced texts, newest first. `similar` are hits by meaning. `place` is the
-    agenda item that the article is made of, if it is one.
+    agenda item that the article is made of, if it is one. `reports_on` are the matters,
+    meetings and laws that an article of news names.
     """
 
     article: RawArticle
@@ -79,6 +81,7 @@ class ArticleView:
     similar: Sequence[SearchHit]
     has_page: bool
     place: AgendaPlace | None
+    reports_on: Sequence[NewsLink] = ()
 
     @property
     def publications(self) -> Sequence[Copy]:

@@ -21,6 +21,7 @@ from news_assets.store.queries.edits import Edit
 from news_assets.store.queries.listed_articles import ListedArticle
 from news_assets.store.queries.listed_failures import ListedFailure
 from news_assets.store.queries.names import NameItem
+from news_assets.store.queries.news_links import NewsLink
 from news_assets.store.queries.stored_meetings import VoteOfPerson
 from news_assets.store.queries.story_contents import StoryArticle, StoryPublisher
 from news_assets.store.queries.story_lists import StoryItem
@@ -278,6 +279,7 @@ OPERATIONS: Final = (
         read=lambda archive, one: archive.article(one.article_id),
         answer=ArticleView,
         item=ArticleView,
+        parts=(NewsLink,),
     ),
     EDITS,
     MEETINGS,
@@ -288,7 +290,7 @@ OPERATIONS: Final = (
         read=meeting_view,
         answer=MeetingView,
         item=MeetingView,
-        parts=(AgendaLine, ItemDocument),
+        parts=(AgendaLine, ItemDocument, NewsLink),
     ),
     Operation(
         path="matters/{desk}/{agency}/{matter}",
@@ -297,6 +299,7 @@ OPERATIONS: Final = (
         read=matter_view,
         answer=MatterView,
         item=MatterView,
+        parts=(NewsLink,),
     ),
     Operation(
         path="persons/{desk}/{agency}/{person}",

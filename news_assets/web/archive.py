@@ -21,6 +21,7 @@ from news_assets.desks.name_file import read_name_files
 from news_assets.errors import IndexingError, NewsAssetsError
 from news_assets.pipeline.alerts.query_file import Alerts, load_alerts
 from news_assets.pipeline.civic.exports import zones_of
+from news_assets.pipeline.civic.news_links import places_of
 from news_assets.pipeline.stage_state.declaration import Findings
 from news_assets.pipeline.stories.unusual import ThemeHabits
 from news_assets.ports.search_index import SearchMode
@@ -48,6 +49,7 @@ from news_assets.store.queries.listed_articles import (
     named_articles,
     newest_articles,
 )
+from news_assets.store.queries.news_links import NewsLink, links_of_articles
 from news_assets.store.queries.poll_health import silent_agencies
 from news_assets.store.queries.stored_meetings import place_of_article
 from news_assets.store.queries.story_contents import story_by_article
@@ -123,6 +125,7 @@ class Archive:
         self._load_again_at = math.inf
         self._is_civic = any(desk.is_civic for desk in desks)
         self._zones = zones_of(desks)
+        self.places = places_of(desks)
         self._names: dict[str, str] = {}
         for desk in desks:
             self._names |= desk.agency_names
@@ -401,6 +404,7 @@ class Archive:
             [article] = rows.articles
             copies = copies_of_article(lake, article_id, article.duplicate_of)
             place = place_of_article(lake, article_id) if article.meeting_id else None
+            reports_on = self.reports_on(lake, [article_id], [article.day])
         return ArticleView(
             article=article,
             enriched=next(iter(rows.derived["enriched_articles"]), None),
@@ -414,7 +418,14 @@ class Archive:
             ),
             has_page=bool(rows.pages),
             place=place,
+            reports_on=reports_on,
         )
+
+    def reports_on(
+        self, lake: Snapshot, article_ids: Collection[str], days: Collection[date]
+    ) -> list[NewsLink]:
+        """Return the matters, meetings and laws that articles of some days report on."""
+        return links_of_articles(lake, article_ids, days, self.places)
 
     def _similar(self, rows: StoredRows, others: Collection[str]) -> list[SearchHit]:
         """Return the hits nearest in meaning to an article's stored vector, without the

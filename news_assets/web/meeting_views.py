@@ -18,6 +18,11 @@ from news_assets.records.content import ItemId, MeetingDay, MeetingId
 from news_assets.records.councils import PersonKey, StoredMember, StoredOffice
 from news_assets.records.meetings import Link, Matter, StoredItem, StoredMeeting, Vote
 from news_assets.search import Filters
+from news_assets.store.queries.news_links import (
+    NewsLink,
+    news_on_matter,
+    news_on_meeting,
+)
 from news_assets.store.queries.stored_meetings import (
     ItemDetails,
     Position,
@@ -145,7 +150,7 @@ class MeetingView:
 
     `topics` are the numbers of items by topic, the most frequent first. `items` is the
     part from `first_item` on, of `item_count`, counted from 1; `next` is the cursor of
-    the part that follows.
+    the part that follows. `news` are articles that report on it or on matters of its agenda.
     """
 
     meeting: MeetingItem
@@ -154,6 +159,7 @@ class MeetingView:
     participation: Sequence[Mapping[str, Any]]
     topics: Mapping[str, int]
     items: Sequence[AgendaLine]
+    news: Sequence[NewsLink] = ()
     minutes_article_id: str | None = None
     first_item: int = 1
     item_count: int = 0
@@ -188,12 +194,13 @@ class _Appearance:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatterView:
     """A matter with its appearances, by day. `next` is the one in the next meeting, if
-    one is to come.
+    one is to come. `news` are articles that report on it.
     """
 
     matter: Matter
     appearances: Sequence[_Appearance]
     next: _Appearance | None
+    news: Sequence[NewsLink] = ()
 
 
 _TO_COME: Final = ("confirmed", "tentative")
@@ -274,6 +281,9 @@ def meeting_view(archive: Archive, one: OneMeeting) -> MeetingView | None:
         participation=json.loads(details.meeting.participation_json),
         topics=dict(topics_of_meeting(topics)),
         items=list(map(_line, details.items)),
+        news=news_on_meeting(
+            archive.lake, details.meeting, details.agenda, archive.places
+        ),
         minutes_article_id=minutes.article_id if minutes else None,
         first_item=begin + 1,
         item_count=len(details.agenda),
@@ -291,7 +301,12 @@ def matter_view(archive: Archive, one: OneMatter) -> MatterView | None:
     [matter] = found
     appearances = _appearances_of(archive, matter)
     coming = (one for one in appearances if one.meeting.status in _TO_COME)
-    return MatterView(matter=matter, appearances=appearances, next=next(coming, None))
+    return MatterView(
+        matter=matter,
+        appearances=appearances,
+        next=next(coming, None),
+        news=news_on_matter(archive.lake, matter, archive.places),
+    )
 
 
 def _appearances_of(archive: Archive, matter: Matter) -> list[_Appearance]:

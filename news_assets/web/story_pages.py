@@ -25,6 +25,7 @@ from news_assets.records.derived import Story, StoryChange
 from news_assets.search import Filters
 from news_assets.store.queries.edits import Edit
 from news_assets.store.queries.names import NameFilters, NameItem, listed_names
+from news_assets.store.queries.news_links import NewsLink
 from news_assets.store.queries.story_contents import (
     NearStory,
     StoryArticle,
@@ -72,7 +73,8 @@ class StoryView:
 
     `changes` are what became of it, `shared` and `alone` what several publishers say
     and what only one says; `names` are those that several publishers name, if there are
-    several. `earlier` stories ended before it and share names with it.
+    several. `earlier` stories ended before it and share names with it. `reports_on` are
+    the matters, meetings and laws that its articles name.
     """
 
     story: Story
@@ -86,6 +88,7 @@ class StoryView:
     themes: Sequence[CountedTheme]
     earlier: Sequence[Story]
     related: Sequence[Story]
+    reports_on: Sequence[NewsLink]
 
 
 def story_view(archive: Archive, one: OneStory) -> StoryView | None:
@@ -111,7 +114,20 @@ def story_view(archive: Archive, one: OneStory) -> StoryView | None:
         themes=_themes(contents.articles),
         earlier=earlier[:_SHOWN],
         related=related[:_SHOWN],
+        reports_on=_reports_on(archive, contents),
     )
+
+
+def _reports_on(archive: Archive, contents: StoryContents) -> list[NewsLink]:
+    """Return what the articles of a story report on, each matter, meeting and law once."""
+    ids = [one.article_id for one in contents.articles]
+    days = (contents.story.day, contents.story.last_day)
+    with archive.lake.latest() as lake:
+        links = archive.reports_on(lake, ids, days)
+    found: dict[tuple[str, ...], NewsLink] = {}
+    for link in links:
+        found.setdefault(link.target, link)
+    return list(found.values())
 
 
 def _near(archive: Archive, contents: StoryContents) -> list[NearStory]:

@@ -35,6 +35,7 @@ from news_assets.records.councils import (
 from news_assets.records.derived import (
     CachedEnrichment,
     Change,
+    CivicMention,
     EnrichedArticle,
     Failure,
     NameMerge,
@@ -120,7 +121,7 @@ ADDED_TABLES = (
     *(CopyKey, ModelCall, ModelState, ThemeLabel, EnrichmentBatch),
     *(StoredMeeting, StoredItem, MeetingChange, Matter, StoredDocument),
     *(StoredVote, StoredMember, StoredBody, StoredOffice),
-    *(StoryMember, Story, StoryChange, NameMerge),
+    *(StoryMember, CivicMention, Story, StoryChange, NameMerge),
     *(
         Change,
         Follower,

@@ -23,6 +23,7 @@ from news_assets.pipeline.articles.likeness import (
     overlap,
 )
 from news_assets.pipeline.civic.composing import excerpt_about
+from news_assets.pipeline.civic.mentions import mentions_of
 from news_assets.pipeline.documents import document_kinds
 from news_assets.pipeline.documents.document_kinds import kind_of
 from news_assets.pipeline.documents.read import read_document
@@ -93,6 +94,21 @@ RICH = (
     "{\\*\\a ",
     "\\trowd\\cell ",
     "a ",
+)
+NUMBERED = (
+    *TEXT,
+    *(
+        "Lei n",
+        "Lei nº",
+        "projeto de lei ",
+        "ORD ",
+        "Ord. ",
+        "A 1-1-",
+        "2026-",
+        "1.234.",
+        "1/26 ",
+    ),
+    *("council ", "Dec. ", "board 1 de maio ", "PL 1/2026, de 1 de maio "),
 )
 MARKUP = (
     *("<b>", "<p>", "<div>", "<a href=//a.b/c>d</a>", "<a href='//a.b/c'>", "<br>", "<table><tr><td>", "<h1>a b</h1>"),
@@ -186,6 +202,7 @@ FUNCTIONS: tuple[tuple[str, Callable[[str], object], Iterable[str]], ...] = (
     ("prose", prose.prose, TEXT),
     ("paragraphs", prose.paragraphs, TEXT),
     ("sentences", prose.sentences, TEXT),
+    ("mentions_of", lambda text: mentions_of(None, text, (), date(2026, 1, 1)), NUMBERED),
     ("words", words.words, TEXT),
     ("words_of_texts", lambda text: words.words_of_texts([text]), TEXT),
     ("word_spans", words.word_spans, TEXT),

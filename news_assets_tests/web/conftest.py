@@ -22,10 +22,11 @@ from news_assets.errors import FetchError
 from news_assets.pipeline.alerts.query_file import Alerts, Mail, SavedQuery
 from news_assets.pipeline.civic.item_rows import refresh_matters
 from news_assets.pipeline.civic.meeting_storage import store_votes
+from news_assets.pipeline.civic.mentions import mentions_of
 from news_assets.pipeline.stories.update import update_stories
 from news_assets.ports.services import PageRequest, Rows
 from news_assets.records.articles import RawArticle
-from news_assets.records.derived import EnrichedArticle
+from news_assets.records.derived import CivicMention, EnrichedArticle
 from news_assets.records.meetings import Matter
 from news_assets.records.reading import Page
 from news_assets.search import Index
@@ -116,6 +117,7 @@ def council(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
                 [replace(article, meeting_id="springfieldIL/primegov/7")]
             )
         )
+        lake.transact(lambda rows: _store_news(rows, article))
         with served(
             Archive(Index(index, lambda: room.embedder, index.close), lake, desks, {})
         ) as address:
@@ -192,6 +194,26 @@ def _store_meetings(rows: Rows) -> None:
             )
         ]
     )
+
+
+def _store_news(rows: Rows, like: RawArticle) -> None:
+    """Store an article of a newspaper that names the matter, and a law."""
+    text = "In Springfield, Ordinance 26-101 follows Public Law 117-58 & more."
+    news = replace(like, article_id="news-1", agency="herald", title="Homes", text=text)
+    rows.upsert([news])
+    mentions = []
+    for kind, named, passage in mentions_of(news.title, text, (), news.day):
+        mention = CivicMention(
+            article_id=news.article_id,
+            desk=news.desk,
+            agency=news.agency,
+            day=news.day,
+            kind=kind,
+            named=named,
+            passage=passage,
+        )
+        mentions.append(mention)
+    rows.upsert(mentions)
 
 
 class _Pages(Pages):

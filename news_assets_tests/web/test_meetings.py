@@ -35,6 +35,7 @@ def visitor(council: str) -> Iterator[httpx.Client]:
         MATTER,
         PERSON,
         "/articles/a-1",
+        "/articles/news-1",
     ],
 )
 def test_a_page_is_shown_and_all_its_own_links_lead_somewhere(
@@ -281,3 +282,27 @@ def test_only_lists_of_meetings_are_calendars_and_only_archives_with_meetings_na
         "/meetings" in links_of(client.get("/search").text)
         for client in (visitor, browser)
     ] == [True, False]
+
+
+def test_news_is_shown_on_matter_and_meeting_with_its_passage_and_links_back(
+    visitor: httpx.Client,
+) -> None:
+    for page in (MATTER, f"/meetings/{NEXT}"):
+        shown = visitor.get(page).text
+        assert '<a href="/articles/news-1">Homes</a>' in shown
+        assert "Ordinance 26-101 follows Public Law 117-58 &amp; more" in shown
+    article = visitor.get("/articles/news-1").text
+    assert f'href="{MATTER.replace(":", "%3A")}"' in article
+    assert "Public Law 117-58</a>" in article
+    assert "Reports on" not in visitor.get("/articles/a-1").text
+
+
+def test_the_api_gives_the_news_of_a_matter_and_what_an_article_reports_on(
+    visitor: httpx.Client,
+) -> None:
+    (news,) = visitor.get(f"/api/v1{MATTER}").json()["news"]
+    article = visitor.get("/api/v1/articles/news-1").json()
+
+    assert (news["article_id"], news["evidence"]) == ("news-1", "number")
+    laws = [one["law"] for one in article["reports_on"]]
+    assert laws == ["", "Public Law 117-58"]

@@ -10,4 +10,7 @@ due sources of an agency (`schedule`)
 |                  meetings); `item_words`: filters and topics
 | attachments      addresses of items -> documents (`document_rows`)
 = composing        item and documents -> article
+
+| mentions         article of news -> numbers, addresses and meetings that it names
+= news_links       these and the agendas -> matters and meetings that it reports on
 """

@@ -11,6 +11,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from news_assets.errors import NewsAssetsError
+from news_assets.pipeline.civic.mentions import mentions_of
 from news_assets.pipeline.stories.features import Features, features_of
 from news_assets.pipeline.stories.loaded import Pending, StoriesOfLake, ids_of, silence
 from news_assets.pipeline.stories.packing import unpack_vector
@@ -19,6 +20,7 @@ from news_assets.ports.services import Lake, Reader, Rows, Sandbox
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import (
     ArticleEmbedding,
+    CivicMention,
     Story,
     StoryChange,
     StoryMember,
@@ -264,7 +266,7 @@ def _update_day(
     touched = set(shrunk)
     counts: Counter[str] = Counter()
     if work.lost:
-        lake.transact(lambda rows: rows.delete(StoryMember, article_id=work.lost))
+        lake.transact(lambda rows: _delete(rows, work.lost))
     for model, dim in _models(lake, work):
         loaded = kept.setdefault((model, dim), StoriesOfLake(model, dim))
         with lake.latest() as reader:
@@ -275,7 +277,8 @@ def _update_day(
             articles = _read(
                 lake, order[start : start + STORED_TOGETHER], work, sandbox
             )
-            touched |= _store_placed(lake, articles, loaded, clock(), counts)
+            mentions = _mentions(articles, sandbox)
+            touched |= _store_placed(lake, articles, mentions, loaded, clock(), counts)
         touched |= _split(lake, shrunk, loaded, work.day, clock(), counts)
     counts["closed"] += lake.transact(
         lambda rows: store_stories(rows, touched, clock())
@@ -298,13 +301,16 @@ def _models(lake: Lake, work: _Work) -> list[tuple[str, int]]:
 def _store_placed(
     lake: Lake,
     articles: Sequence[Pending],
+    mentions: Sequence[CivicMention],
     loaded: StoriesOfLake,
     now: datetime,
     counts: Counter[str],
 ) -> set[str]:
-    """Place and store these articles; return the stories that changed."""
+    """Place and store these articles with what they name; return the stories that
+    changed.
+    """
     members, changes = _place(articles, loaded, now)
-    lake.transact(lambda rows: _store(rows, members, changes))
+    lake.transact(lambda rows: _store(rows, members, mentions, changes))
     counts.update(change.kind for change in changes)
     counts["placed"] += len(members)
     counts["begun"] += sum(member.nearest_id is None for member in members)
@@ -370,6 +376,35 @@ def _features(articles: Sequence[RawArticle], sandbox: Sandbox) -> list[Features
     ]
 
 
+def _mentions(articles: Sequence[Pending], sandbox: Sandbox) -> list[CivicMention]:
+    """Return what these articles name of councils and laws; agenda items name
+    themselves.
+    """
+    news = [one.row for one in articles if not one.row.meeting_id]
+    calls = [(row.title, row.text or "", row.out_links, row.day) for row in news]
+    mentions: list[CivicMention] = []
+    for row, found in zip(news, sandbox.run(mentions_of, calls), strict=True):
+        if isinstance(found, NewsAssetsError):
+            continue
+        for kind, named, passage in found:
+            mention = CivicMention(
+                article_id=row.article_id,
+                desk=row.desk,
+                agency=row.agency,
+                day=row.day,
+                kind=kind,
+                named=named,
+                passage=passage,
+            )
+            mentions.append(mention)
+    return mentions
+
+
+def _delete(rows: Rows, article_ids: Collection[str]) -> None:
+    rows.delete(StoryMember, article_id=article_ids)
+    rows.delete(CivicMention, article_id=article_ids)
+
+
 def _place(
     articles: Sequence[Pending], loaded: StoriesOfLake, now: datetime
 ) -> tuple[list[StoryMember], list[StoryChange]]:
@@ -405,11 +440,19 @@ def _after(member: StoryMember, into: Mapping[str, str]) -> StoryMember:
 
 
 def _store(
-    rows: Rows, members: Sequence[StoryMember], changes: Sequence[StoryChange]
+    rows: Rows,
+    members: Sequence[StoryMember],
+    mentions: Sequence[CivicMention],
+    changes: Sequence[StoryChange],
 ) -> None:
-    """Store members, and put the members of stories that became part of others there."""
+    """Store members and what they name, and put the members of stories that became part
+    of others there.
+    """
     if members:
         rows.upsert(members)
+        rows.delete(CivicMention, article_id=[one.article_id for one in members])
+    if mentions:
+        rows.upsert(mentions)
     if into := _merged(changes):
         moved = rows.read(StoryMember, story_id=into)
         rows.upsert([_after(member, into) for member in moved])
