@@ -256,7 +256,7 @@ _ENDED: Final = "There are no more mails. The address and the search are deleted
 _GONE: Final = "there is no such subscription: it has ended, or the link is too old"
 
 
-_KEPT: Final = (*FILTERS, "query", "when", "changes")
+_KEPT: Final = (*FILTERS, "query", "when", "changes", "stories", "publishers")
 
 
 def _query_of(given: Mapping[str, Any], title: str) -> SavedQuery:

@@ -17,6 +17,7 @@ import pytest
 import uvicorn
 
 from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
+from news_assets.clients.subscriber_mail import SubscriptionLinks
 from news_assets.desks.desk_files import load_desks
 from news_assets.errors import FetchError
 from news_assets.pipeline.alerts.query_file import Alerts, Mail, SavedQuery
@@ -118,9 +119,9 @@ def council(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             )
         )
         lake.transact(lambda rows: _store_news(rows, article))
-        with served(
-            Archive(Index(index, lambda: room.embedder, index.close), lake, desks, {})
-        ) as address:
+        opened = Index(index, lambda: room.embedder, index.close)
+        links = SubscriptionLinks("a secret of enough characters", "https://a.example")
+        with served(Archive(opened, lake, desks, {}), links=links) as address:
             yield address
 
 

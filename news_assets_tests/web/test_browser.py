@@ -43,6 +43,7 @@ PAGES = (
     "/names?days=3660&lang=pt",
     "/names/person/ana-lima",
     "/facets/agency?lang=pt",
+    "/operations/queries",
     "/operations/login",
     "/operations/articles/a-2",
     "/nothing",
@@ -56,6 +57,9 @@ COUNCIL_PAGES = (
     "/meetings/springfieldIL/primegov/8?lang=pt",
     "/matters/cities/springfieldIL/file:26-101",
     "/articles/a-1",
+    "/articles/news-1?lang=pt",
+    "/subscribe?q=homes&agency=springfieldIL",
+    "/subscribe?lang=pt",
 )
 RULES = {
     "runOnly": {

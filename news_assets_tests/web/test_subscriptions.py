@@ -211,6 +211,7 @@ def test_an_address_is_in_one_table_that_neither_exports_nor_pages_show(
         ({"when": "hourly"}, "when: one of"),
         ({"agency": "a,b"}, "agency: a subscription takes one value"),
         ({"query": "x" * 501}, "query: "),
+        ({"publishers": "0"}, "publishers: "),
     ],
 )
 def test_what_is_wrong_is_named_in_the_form_which_keeps_what_was_written(

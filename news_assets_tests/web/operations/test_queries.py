@@ -18,6 +18,7 @@ FORM = {
     "when": "daily",
     "to": ["desk", "chat"],
 }
+STORIES = {"stories": "true", "publishers": "4"}
 
 
 def test_a_search_is_saved_listed_and_deleted_and_both_are_on_record(
@@ -32,14 +33,16 @@ def test_a_search_is_saved_listed_and_deleted_and_both_are_on_record(
     assert 'name="query" maxlength="500" value="winter"' in form
     assert '<input type="hidden" name="agency" value="a">Publisher: Câmara a' in form
 
-    assert client.post(PATH, data=FORM).headers["location"] == PATH
+    assert client.post(PATH, data={**FORM, **STORIES}).headers["location"] == PATH
 
     [row] = operated.lake.read(StoredQuery)
     assert (row.saved_by, query_of(row).model_dump(exclude_defaults=True)) == (
         "Ana",
-        {**FORM, "to": ("desk", "chat")},
+        {**FORM, "to": ("desk", "chat"), "stories": True, "publishers": 4},
     )
-    assert "Winter" in client.get(PATH).text
+    listed = client.get(PATH).text
+    assert "Winter" in listed
+    assert "stories of 4 publishers or more" in listed
     listed = client.get("/queries").text
     assert "from the file" in listed
     assert "saved by Ana" in listed
