@@ -52,6 +52,7 @@ from news_assets.web.meeting_views import (
 from news_assets.web.morning_page import (
     MorningStory,
     MorningView,
+    PlaceStories,
     SilenceItem,
     ThemeStories,
     morning_view,
@@ -320,7 +321,14 @@ OPERATIONS: Final = (
         read=morning_view,
         answer=MorningView,
         item=MorningView,
-        parts=(MorningStory, StoryItem, ThemeStories, RisingTheme, SilenceItem),
+        parts=(
+            MorningStory,
+            StoryItem,
+            ThemeStories,
+            PlaceStories,
+            RisingTheme,
+            SilenceItem,
+        ),
     ),
     SILENCES,
     STORIES,

@@ -17,6 +17,7 @@ from starlette.responses import RedirectResponse, Response
 from news_assets.pipeline.stories.unusual import RisingTheme, ThemeHabits
 from news_assets.store.queries.edits import Edit, newest_edits
 from news_assets.store.queries.listed_articles import ListedArticle
+from news_assets.store.queries.names import places_of_stories
 from news_assets.store.queries.story_lists import (
     StoryFilters,
     StoryItem,
@@ -38,6 +39,10 @@ from news_assets.web.parameters import (
 _RANKED: Final = 60  # stories that the blocks choose from
 _TOP, _NEW = 12, 6
 _THEMES, _OF_THEME = 6, 3
+_PLACES, _OF_PLACE = 4, 3
+_FEWEST_OF_PLACE: Final = 2  # stories
+# a place of more than this share of the stories is where the newsroom is
+_USUAL_PLACE: Final = 0.4
 _EDITS, _SILENT, _MEETINGS = 6, 8, 5
 _NEWEST: Final = 12  # articles in place of stories
 _FEW: Final = 6  # with fewer stories of several publishers, those of one are shown too
@@ -142,6 +147,15 @@ class ThemeStories:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PlaceStories:
+    """Stories of a place, the first ones by rank."""
+
+    name_id: Annotated[str, "id of the place, as place/sao-paulo"]
+    name: Annotated[str, "its name"]
+    stories: Sequence[MorningStory]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MorningView:
     """The blocks of the page. `stories` are the first ones by rank, `rising` themes with
     more articles than usual, `edits` silent ones. `silences` are those of now, and a past
@@ -153,6 +167,7 @@ class MorningView:
     stories: Sequence[MorningStory]
     rising: Sequence[RisingTheme]
     by_theme: Sequence[ThemeStories]
+    by_place: Sequence[PlaceStories]
     others: Sequence[MorningStory]
     edits: Sequence[Edit]
     silences: Sequence[SilenceItem]
@@ -188,6 +203,7 @@ def morning_view(archive: Archive, parameters: MorningParameters) -> MorningView
         stories=top,
         rising=habits.rising(day),
         by_theme=_by_theme(archive, others),
+        by_place=_by_place(archive, ranked, day),
         others=others,
         edits=_silent_edits(archive, parameters.desk, day, is_today=is_today),
         silences=silences,
@@ -241,6 +257,29 @@ def _by_theme(archive: Archive, stories: Sequence[MorningStory]) -> list[ThemeSt
         ThemeStories(theme_code=theme, stories=found[:_OF_THEME])
         for theme, found in shown
     ]
+
+
+def _by_place(
+    archive: Archive, stories: Sequence[MorningStory], day: date
+) -> list[PlaceStories]:
+    """Return the first stories of the places that several have, without those that most
+    have.
+    """
+    by_id = {one.story.story_id: one for one in stories}
+    first_day = min((one.story.day for one in stories), default=day)
+    places = places_of_stories(
+        archive.lake, list(by_id), (first_day, day), archive.known_names
+    )
+    most = max(_FEWEST_OF_PLACE, _USUAL_PLACE * len(stories))
+    found = []
+    for place in places:
+        if _FEWEST_OF_PLACE <= len(place.story_ids) <= most:
+            ids = set(place.story_ids)
+            shown = [one for key, one in by_id.items() if key in ids][:_OF_PLACE]
+            found.append(
+                PlaceStories(name_id=place.name_id, name=place.name, stories=shown)
+            )
+    return found[:_PLACES]
 
 
 def _silent_edits(

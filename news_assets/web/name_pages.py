@@ -109,7 +109,7 @@ def _view(archive: Archive, found: NamedArticles) -> NameView:
         wikidata=archive.known_names.wikidata.get(found.name_id),
         aliases=found.aliases,
         merges=found.merges,
-        article_count=len(found.article_ids),
+        article_count=found.article_count,
         newest=named_articles(archive.lake, ids, days),
         publishers=publishers,
         beside=found.beside,

@@ -202,6 +202,7 @@ class StoryParameters(OfDesk, frozen=True):
     )
     theme: str | None = _key("code of a theme of any level")
     language: str | None = _key("primary language of an article of the story, BCP 47")
+    name: str | None = _key("id of a person, body or place, as place/sao-paulo")
     publishers: int = Field(
         2, ge=1, le=1_000, description="at least so many independent publishers"
     )
@@ -236,7 +237,7 @@ class MorningParameters(Parameters, frozen=True):
     desk: str | None = _key("key of the desk")
 
 
-STORY_FILTERS: Final = ("desk", "agency", "theme", "language", "day")
+STORY_FILTERS: Final = ("desk", "agency", "theme", "name", "language", "day")
 
 
 class AgencyParameters(OfDesk, frozen=True):

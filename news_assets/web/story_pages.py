@@ -24,7 +24,12 @@ from news_assets.pipeline.stories.statements import (
 from news_assets.records.derived import Story, StoryChange
 from news_assets.search import Filters
 from news_assets.store.queries.edits import Edit
-from news_assets.store.queries.names import NameFilters, NameItem, listed_names
+from news_assets.store.queries.names import (
+    NameFilters,
+    NameItem,
+    ids_of_name,
+    listed_names,
+)
 from news_assets.store.queries.news_links import NewsLink
 from news_assets.store.queries.story_contents import (
     NearStory,
@@ -205,6 +210,7 @@ def listed_stories(archive: Archive, parameters: StoryParameters) -> Part[StoryI
             theme=parameters.theme,
             language=parameters.language,
             article_ids=_articles_with(archive, parameters, first_day, last_day),
+            names=_ids_of_name(archive, parameters.name),
         ),
         after=(after[0], after[1]) if after else None,
         limit=parameters.limit + 1,
@@ -212,6 +218,14 @@ def listed_stories(archive: Archive, parameters: StoryParameters) -> Part[StoryI
     return part_of(
         found, parameters.limit, lambda one: cursor_of(one.rank, one.story_id)
     )
+
+
+def _ids_of_name(archive: Archive, name_id: str | None) -> set[str] | None:
+    """Return the ids of a person, body or place and of what was merged with it."""
+    if not name_id:
+        return None
+    with archive.lake.latest() as reader:
+        return ids_of_name(reader, name_id, archive.known_names)
 
 
 def _articles_with(

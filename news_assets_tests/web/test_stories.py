@@ -61,6 +61,7 @@ def test_the_list_of_stories_has_filters_a_feed_and_a_table(
         ({"publishers": "2"}, 0),
         ({"agency": "b"}, 1),
         ({"desk": "other"}, 0),
+        ({"name": "place/nowhere"}, 0),
     ],
 )
 def test_the_list_of_stories_is_narrowed_by_words_publishers_and_their_number(

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 NO_NAMES = KnownNames()
 MOST_NAMES = 1_000  # of a list
 _MOST_MERGERS = 20  # that an id is followed through
-_IN_STORIES = 500  # newest articles whose stories are looked for
+_NEWEST = 2_000  # articles whose spellings, other names and stories are looked for
 _STORIES = 10
 _BESIDE = 20
 _LISTED = """
@@ -47,17 +47,54 @@ _LISTED = """
     WHERE $kind IS NULL OR starts_with(name_id, $kind || '/')
     GROUP BY name_id ORDER BY articles DESC, name_id LIMIT $limit
 """
-_OF_NAME = """
+# most names have one id, which is found in two thirds of the time
+_NAMES_IT = """outcome = 'ok' AND CASE WHEN $id IS NOT NULL
+        THEN list_contains(entity_ids, $id) ELSE list_has_any(entity_ids, $ids) END"""
+_COUNTED = f"""
+    SELECT day, desk, agency, count(*) FILTER (reused_from IS NULL) AS originals,
+        count(*) AS articles
+    FROM enriched_articles WHERE {_NAMES_IT} GROUP BY GROUPING SETS ((day), (desk, agency))
+    ORDER BY day DESC NULLS LAST, desk, agency
+"""
+_OF_NAME = f"""
     SELECT article_id, desk, agency, day, entity_ids, entities, reused_from
-    FROM enriched_articles
-    WHERE outcome = 'ok' AND list_has_any(entity_ids, $ids)
-    ORDER BY day DESC, article_id DESC
+    FROM enriched_articles WHERE day >= $first_day AND {_NAMES_IT}
+    ORDER BY day DESC, article_id DESC LIMIT {_NEWEST}
 """
 _STORIES_OF = f"""
     SELECT story_id FROM stories WHERE article_count > 1 AND story_id IN (
-        SELECT story_id FROM story_members WHERE list_contains($ids, article_id)
+        SELECT story_id FROM story_members
+        WHERE day >= $first_day AND article_id IN (SELECT unnest($ids))
     ) ORDER BY last_seen_at DESC LIMIT {_STORIES}
 """
+
+
+_PLACES_OF_STORIES = """
+    WITH members AS (
+        SELECT story_id, article_id FROM story_members
+        WHERE list_contains($stories, story_id) AND day BETWEEN $first_day AND $last_day
+            AND NOT is_copy
+    ), named AS (
+        SELECT story_id, article_id, unnest(entity_ids) AS id, unnest(entities) AS name
+        FROM members JOIN enriched_articles USING (article_id)
+        WHERE day BETWEEN $first_day AND $last_day
+    ), sizes AS (
+        SELECT story_id, count(*) AS articles FROM members GROUP BY story_id
+    )
+    SELECT story_id, id, mode(name) AS name FROM named JOIN sizes USING (story_id)
+    WHERE starts_with(id, 'place/')
+    GROUP BY story_id, id, articles HAVING 2 * count(DISTINCT article_id) >= articles
+    ORDER BY story_id, id
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlaceOfStories:
+    """A place with the stories of which half the articles name it."""
+
+    name_id: Annotated[str, "id, as place/sao-paulo"]
+    name: Annotated[str, "a spelling"]
+    story_ids: Annotated[Sequence[str], "ids of the stories"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,14 +126,15 @@ class NamedArticles:
 
     Attributes:
         name_id: The id that all merged ones lead to.
-        name: The most frequent spelling.
+        name: The most frequent spelling of the newest articles.
         aliases: Other spellings, the most frequent first.
         merges: What was merged into it.
-        article_ids: The articles that are no copies, the newest first.
+        article_count: How many articles name it, copies only if there is nothing else.
+        article_ids: The newest of these, the newest first.
         article_days: The day of each of these.
         days: Their number by day, ISO.
         publishers: Their number by desk and agency, most first.
-        beside: The names that most of them have too.
+        beside: The names that most of the newest have too.
         stories: Their newest stories.
     """
 
@@ -104,6 +142,7 @@ class NamedArticles:
     name: str
     aliases: Sequence[str]
     merges: Sequence[NameMerge]
+    article_count: int
     article_ids: Sequence[str]
     article_days: Sequence[date]
     days: Mapping[str, int]
@@ -135,6 +174,41 @@ def _last(name_id: str, steps: Mapping[str, str]) -> str:
     return name_id
 
 
+def ids_of_name(reader: Snapshot, name_id: str, known: KnownNames) -> set[str]:
+    """Return the ids that are one name with this id, and itself."""
+    into = resolved(reader.read(NameMerge), known)
+    own = into.get(name_id, name_id)
+    return {own, *(one for one, last in into.items() if last == own)}
+
+
+def places_of_stories(
+    lake: Lake,
+    story_ids: Sequence[str],
+    days: tuple[date, date],
+    known: KnownNames = NO_NAMES,
+) -> list[PlaceOfStories]:
+    """Return the places of these stories by their articles of some days, those of the most
+    stories first.
+    """
+    given = {"stories": story_ids, "first_day": days[0], "last_day": days[1]}
+    with lake.latest() as reader:
+        into = resolved(reader.read(NameMerge), known)
+        rows = reader.rows_of(_PLACES_OF_STORIES, given)
+    names: dict[str, str] = {}
+    of_place: dict[str, dict[str, None]] = {}
+    for row in rows:
+        name_id = into.get(row["id"], row["id"])
+        names.setdefault(name_id, known.names.get(name_id, row["name"]))
+        of_place.setdefault(name_id, {})[row["story_id"]] = None
+    found = []
+    for name_id, ids in of_place.items():
+        place = PlaceOfStories(
+            name_id=name_id, name=names[name_id], story_ids=list(ids)
+        )
+        found.append(place)
+    return sorted(found, key=lambda one: (-len(one.story_ids), one.name_id))
+
+
 def listed_names(
     lake: Lake, filters: NameFilters, known: KnownNames = NO_NAMES
 ) -> list[NameItem]:
@@ -163,27 +237,75 @@ def listed_names(
 def named_by(
     lake: Lake, name_id: str, known: KnownNames = NO_NAMES
 ) -> NamedArticles | None:
-    """Return what names a person, body or place; None where nothing does."""
+    """Return what names a person, body or place; None where nothing does. All articles
+    are counted, and the newest read.
+    """
     with lake.latest() as reader:
         merges = reader.read(NameMerge)
         into = resolved(merges, known)
         own = into.get(name_id, name_id)
         ids = {own, *(one for one, last in into.items() if last == own)}
-        frame = reader.query(_OF_NAME, {"ids": sorted(ids)})
-        if frame.is_empty():
+        only = own if len(ids) == 1 else None
+        given: dict[str, Any] = {"ids": sorted(ids), "id": only}
+        counts = _Counts(reader.rows_of(_COUNTED, given))
+        if not counts.total:
             return None
-        found = _named(reader, frame, own, ids, merges, into)
+        given["first_day"] = counts.first_day_of(_NEWEST)
+        newest = reader.query(_OF_NAME, given)
+        found = NamedArticles(
+            name_id=own,
+            merges=[one for one in merges if one.name_id in ids],
+            article_count=counts.total,
+            days=counts.days(),
+            publishers=counts.publishers(),
+            stories=_stories(reader, newest),
+            **_of_newest(newest, ids, into),
+        )
     return replace(found, name=known.names.get(own, found.name))
 
 
-def _named(
-    reader: Snapshot,
-    frame: "pl.DataFrame",
-    own: str,
-    ids: Collection[str],
-    merges: Sequence[NameMerge],
-    into: Mapping[str, str],
-) -> NamedArticles:
+class _Counts:
+    """The numbers of articles by day and by publisher."""
+
+    def __init__(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        self._days = [row for row in rows if row["day"] is not None]
+        self._publishers = [row for row in rows if row["day"] is None]
+        originals = sum(row["originals"] for row in self._days)
+        # copies count where there is nothing else
+        self._column = "originals" if originals else "articles"
+        self.total: int = sum(row[self._column] for row in self._days)
+
+    def days(self) -> dict[str, int]:
+        """Return the numbers by day, the newest first."""
+        found = {}
+        for row in self._days:
+            if row[self._column]:
+                found[row["day"].isoformat()] = row[self._column]
+        return found
+
+    def publishers(self) -> dict[tuple[str, str], int]:
+        """Return the numbers by publisher, most first."""
+        found: dict[tuple[str, str], int] = {}
+        for row in sorted(self._publishers, key=lambda row: -row[self._column]):
+            if row[self._column]:
+                found[row["desk"], row["agency"]] = row[self._column]
+        return found
+
+    def first_day_of(self, count: int) -> date:
+        """Return the first of the days that have so many of the newest articles."""
+        seen = 0
+        for row in self._days:
+            seen += row["articles"]
+            if seen >= count:
+                break
+        day: date = row["day"]
+        return day
+
+
+def _of_newest(
+    frame: "pl.DataFrame", ids: Collection[str], into: Mapping[str, str]
+) -> dict[str, Any]:
+    """Return spellings, articles and other names of the newest articles."""
     import polars as pl
 
     names = frame.explode("entity_ids", "entities").rename(
@@ -194,31 +316,27 @@ def _named(
     originals = frame.filter(pl.col("reused_from").is_null())
     first = originals if len(originals) else frame
     others = names.filter(~is_own & pl.col("reused_from").is_null())
-    newest = list(frame["article_id"].head(_IN_STORIES))
-    found = list(reader.query(_STORIES_OF, {"ids": newest})["story_id"])
+    return {
+        "name": spellings[0],
+        "aliases": spellings[1:],
+        "article_ids": list(first["article_id"]),
+        "article_days": list(first["day"]),
+        "beside": _beside(others, into),
+    }
+
+
+def _stories(reader: Snapshot, frame: "pl.DataFrame") -> list[Story]:
+    """Return the newest stories of these articles."""
+    given = {"ids": list(frame["article_id"]), "first_day": frame["day"].min()}
+    found = [row["story_id"] for row in reader.rows_of(_STORIES_OF, given)]
     stories = {one.story_id: one for one in reader.read(Story, story_id=found)}
-    return NamedArticles(
-        name_id=own,
-        name=spellings[0],
-        aliases=spellings[1:],
-        merges=[one for one in merges if one.name_id in ids],
-        article_ids=list(first["article_id"]),
-        article_days=list(first["day"]),
-        days={day.isoformat(): count for day, count in _counted(first, "day").items()},
-        publishers=_counted(first, "desk", "agency"),
-        beside=_beside(others, into),
-        stories=[stories[key] for key in found if key in stories],
-    )
+    return [stories[key] for key in found if key in stories]
 
 
-def _counted(frame: "pl.DataFrame", *columns: str) -> dict[Any, int]:
-    """Return the number of rows by value, most first; of several columns by tuples."""
-    counts = frame.group_by(columns).len().sort(*columns)
-    counts = counts.sort("len", descending=True, maintain_order=True)
-    found = {}
-    for row in counts.iter_rows():
-        found[row[0] if len(columns) == 1 else row[:-1]] = row[-1]
-    return found
+def _counted(frame: "pl.DataFrame", column: str) -> dict[str, int]:
+    """Return the number of rows by value, most first."""
+    counts = frame.group_by(column).len().sort(column)
+    return dict(counts.sort("len", descending=True, maintain_order=True).iter_rows())
 
 
 def _beside(others: "pl.DataFrame", into: Mapping[str, str]) -> list[NameItem]:

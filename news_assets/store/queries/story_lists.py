@@ -30,6 +30,10 @@ _RANKED: Final = """
             AND ($agency IS NULL OR agency = $agency)
             AND ($language IS NULL OR language = $language)
             AND ($ids IS NULL OR list_contains($ids, article_id))
+            AND ($names IS NULL OR article_id IN (
+                SELECT article_id FROM enriched_articles
+                WHERE day BETWEEN $first_day AND $last_day
+                    AND list_has_any(entity_ids, $names)))
             AND ($theme IS NULL OR article_id IN (
                 SELECT article_id FROM enriched_articles
                 WHERE day BETWEEN $first_day AND $last_day
@@ -94,7 +98,8 @@ class StoryItem:
 class StoryFilters:
     """What the stories of a list pass: an article of these days that passes all of the
     filters, and so many independent publishers in these days. None: any. `language` is
-    a primary one; `article_ids` are those with some words.
+    a primary one; `article_ids` are those with some words, `names` the ids of a person,
+    body or place.
     """
 
     first_day: date
@@ -105,6 +110,7 @@ class StoryFilters:
     theme: str | None = None
     language: str | None = None
     article_ids: Collection[str] | None = None
+    names: Collection[str] | None = None
 
 
 def ranked_stories(
@@ -127,6 +133,7 @@ def ranked_stories(
         "theme": filters.theme,
         "language": filters.language,
         "ids": None if ids is None else list(ids),
+        "names": None if filters.names is None else list(filters.names),
         "doubling_s": _DOUBLING_S,
         "after_rank": after_rank,
         "after_id": after_id,

@@ -1,5 +1,6 @@
 """The order and the filters of stories of some days."""
 
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
@@ -7,6 +8,7 @@ import pytest
 
 from news_assets.records.derived import EnrichedArticle, Story, StoryMember
 from news_assets.store.lake import Lake
+from news_assets.store.queries.names import places_of_stories
 from news_assets.store.queries.story_lists import StoryFilters, ranked_stories
 from news_assets_tests.store.examples import full, upsert
 
@@ -24,6 +26,7 @@ def store_story(
     copies: str = "",
     theme: str = "economy",
     language: str = "pt",
+    names: tuple[str, ...] = (),
 ) -> None:
     """Store a story that these agencies, a letter each, told at an hour."""
     at = datetime(day.year, day.month, day.day, hour, tzinfo=UTC)
@@ -46,9 +49,16 @@ def store_story(
                 language=language,
             )
         )
-        enriched.append(
-            full(EnrichedArticle, **mine, theme_code=theme, theme_path=("top", theme))
+        row = full(
+            EnrichedArticle,
+            **mine,
+            theme_code=theme,
+            theme_path=("top", theme),
+            entity_ids=names,
+            entities=tuple(name.upper() for name in names),
+            outcome="ok",
         )
+        enriched.append(row)
     publishers = tuple(f"d/{agency}" for agency in agencies)
     story = full(
         Story,
@@ -119,3 +129,33 @@ def test_parts_of_the_list_follow_each_other_also_at_equal_ranks(lake: Lake) -> 
 
     assert [first.story_id, second.story_id, rest[0].story_id] == ["s1", "s2", "s3"]
     assert len(rest) == 1
+
+
+def test_stories_are_those_of_a_name_and_the_places_of_most_stories_come_first(
+    lake: Lake,
+) -> None:
+    store_story(lake, "one", "ab", names=("place/porto", "person/ana"))
+    store_story(lake, "two", "c", names=("place/porto", "place/braga"))
+    store_story(lake, "three", "d")
+
+    of_porto = replace(ONE_DAY, names=["place/porto"])
+    found = ranked_stories(lake, of_porto, limit=9)
+    assert {one.story_id for one in found} == {"one", "two"}
+
+    places = places_of_stories(lake, ["one", "two", "three"], (DAY, DAY))
+    assert [(one.name_id, one.name, list(one.story_ids)) for one in places] == [
+        ("place/porto", "PLACE/PORTO", ["one", "two"]),
+        ("place/braga", "PLACE/BRAGA", ["two"]),
+    ]
+
+
+def test_a_place_that_few_articles_of_a_story_name_is_not_its_place(lake: Lake) -> None:
+    store_story(lake, "one", "abc")
+    upsert(
+        lake,
+        [
+            replace(row, entity_ids=("place/porto",), entities=("Porto",))
+            for row in lake.read(EnrichedArticle, agency=["a"])
+        ],
+    )
+    assert places_of_stories(lake, ["one"], (DAY, DAY)) == []
