@@ -378,7 +378,7 @@ def test_an_agency_removed_from_its_desk_keeps_rows_and_documents(
 
 
 @pytest.mark.slow  # two instances of Dagster
-@pytest.mark.exhaustive  # soak/test_kills.py lets eight processes fill one lake at once
+@pytest.mark.exhaustive  # soak/test_kills.py lets several processes fill one lake at once
 def test_two_instances_can_restore_one_lake_at_once(filled: Graph) -> None:
     before = rows(filled)
     with filled.lake() as lake:

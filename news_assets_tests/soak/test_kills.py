@@ -12,13 +12,13 @@ from news_assets.store.lake import Lake
 from news_assets_tests.soak.kills import kill_writers, undisturbed, write_side_by_side
 from news_assets_tests.soak.promises import broken_promises
 from news_assets_tests.soak.writers import Newsroom, write
-from news_assets_tests.support.lakes import Catalogs
+from news_assets_tests.support.lakes import Catalogs, copy_lake
 from news_assets_tests.support.synthetic_desk import agency_keys
 
-EIGHT, LAST_ROUND, KILLS = 8, 4, 4
+LAST_ROUND, KILLS = 2, 4
 
 
-@pytest.mark.slow  # eight processes, each of which imports everything
+@pytest.mark.slow  # some eight processes, each of which imports everything
 @pytest.mark.timeout(600)
 def test_processes_killed_inside_writes_lose_nothing_and_leave_nothing(
     catalogs: Catalogs, tmp_path: Path
@@ -34,30 +34,30 @@ def test_processes_killed_inside_writes_lose_nothing_and_leave_nothing(
     )
 
 
-@pytest.mark.slow  # eight processes at once
+# no harder than the same agencies: test_write_lock.py commits other rows side by side
+AN_AGENCY_EACH = pytest.param(False, id="an agency each", marks=pytest.mark.exhaustive)
+
+
+@pytest.mark.slow  # several processes at once
 @pytest.mark.timeout(600)
+@pytest.mark.parametrize("count", [3, pytest.param(8, marks=pytest.mark.exhaustive)])
 @pytest.mark.parametrize(
-    "is_shared",
-    [
-        pytest.param(True, id="the same agencies"),
-        # no harder than the same: test_write_lock.py commits other rows side by side
-        pytest.param(False, id="an agency each", marks=pytest.mark.exhaustive),
-    ],
+    "is_shared", [pytest.param(True, id="the same agencies"), AN_AGENCY_EACH]
 )
-def test_eight_processes_store_what_one_does(
-    catalogs: Catalogs, tmp_path: Path, is_shared: bool
+def test_several_processes_store_what_one_does(
+    catalogs: Catalogs, tmp_path: Path, is_shared: bool, count: int
 ) -> None:
     room = Newsroom(
-        catalogs.new(tmp_path / "eight"), tmp_path / "eight", agencies=EIGHT
+        catalogs.new(tmp_path / "several"), tmp_path / "several", agencies=count
     )
     write_side_by_side(
         room,
         LAST_ROUND,
-        [None] * EIGHT if is_shared else [[key] for key in agency_keys(EIGHT)],
+        [None] * count if is_shared else [[key] for key in agency_keys(count)],
     )
     assert (
         broken_promises(
-            room, undisturbed(catalogs, tmp_path / "one", LAST_ROUND, EIGHT)
+            room, undisturbed(catalogs, tmp_path / "one", LAST_ROUND, count)
         )
         == []
     )
@@ -73,8 +73,8 @@ def test_lost_and_damaged_rows_are_found(tmp_path: Path) -> None:
         )
         for n in "ab"
     ]
-    for room in rooms:
-        write(room, [0])
+    write(rooms[1], [0])
+    copy_lake(rooms[1].folder, rooms[0].folder)
     with Lake.open(*rooms[0].place) as lake:
         article = lake.read(RawArticle)[0]
         lake.transact(

@@ -47,7 +47,7 @@ GENERIC = (
     "<b>",
 )
 MAX_PREFIXES, MAX_BODIES = 12, 60
-SMALL, LARGE = 2000, 100_000  # characters
+SMALL, LARGE = 1000, 100_000  # characters
 WORST = 3  # inputs that are slowest when small are tried with more characters
 LIMIT_S, _SMALL_LIMIT_S = 1.0, 0.06
 # What is over the limit has to grow faster than its input too, as on a slow or busy
@@ -404,9 +404,25 @@ def slowest(pattern: re.Pattern[Any], method: str, limit: int = LARGE) -> str | 
             return f"{_shown(attack)}: over {took:.2f} s for {SMALL:,} characters"
         worst = heapq.nlargest(WORST, [*worst, (took, number)])
     for _, number in worst:
+        if _is_quick(pattern, method, tried[number], limit):
+            continue
         if grown := _growth(pattern, method, tried[number], limit):
             return f"{_shown(tried[number])}: {grown}"
     return None
+
+
+def _is_quick(
+    pattern: re.Pattern[Any], method: str, attack: Attack, limit: int
+) -> bool:
+    """Whether the largest input takes so little that no smaller one has to be tried."""
+    size = min(LARGE, limit)
+    most_s = _most_s(size)
+    text = pumped(attack, size)
+    return _time_s(pattern, method, text, most_s, time.process_time) <= most_s
+
+
+def _most_s(size: int) -> float:
+    return LIMIT_S * size / LARGE + 0.02
 
 
 def _growth(
@@ -419,7 +435,7 @@ def _growth(
     for size in sizes:
         far_over = FAR_OVER * LIMIT_S
         took = _cpu_s(pattern, method, pumped(attack, size), far_over)
-        if took > LIMIT_S * size / LARGE + 0.02 and (
+        if took > _most_s(size) and (
             took > far_over or took > FASTER_THAN_LINEAR * before
         ):
             return f"{took:.2f} s for {size:,} characters, {before:.3f} s for a quarter of them"

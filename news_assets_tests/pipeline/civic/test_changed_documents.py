@@ -1,6 +1,6 @@
 """Documents that change at the same address, come late, or could not be read at first."""
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 
@@ -10,7 +10,13 @@ from news_assets.records.articles import RawArticle
 from news_assets.records.reading import StoredDocument
 from news_assets.store.queries.backlog import pending_entries, stale_rows
 from news_assets.store.queries.freshness import desk_gaps
-from news_assets_tests.pipeline.civic.conftest import MAP, MEETING, REPORT, attachment
+from news_assets_tests.pipeline.civic.conftest import (
+    MAP,
+    MEETING,
+    REPORT,
+    Prepare,
+    attachment,
+)
 from news_assets_tests.support.council import Council
 from news_assets_tests.support.council_room import CouncilRoom
 from news_assets_tests.support.pdfs import pdf_of
@@ -22,11 +28,8 @@ NEWER = pdf_of(
 )
 
 
-@pytest.fixture
-def checking(room: CouncilRoom, council: Council) -> Iterator[CouncilRoom]:
-    """Yield the room of a desk with `hash: metadata`, in which the report is read,
-    composed and enriched.
-    """
+def read_report(room: CouncilRoom, council: Council) -> None:
+    """Give the desk `hash: metadata`, and read, compose and enrich the report."""
     [agency] = room.desk.agencies
     [source] = agency.sources
     checked = replace(agency, sources=(replace(source, checks_documents=True),))
@@ -43,7 +46,11 @@ def checking(room: CouncilRoom, council: Council) -> Iterator[CouncilRoom]:
     room.run()
     council.requests.clear()
     room.enricher.asked.clear()
-    return room
+
+
+@pytest.fixture
+def checking(prepared: Callable[[Prepare], CouncilRoom]) -> CouncilRoom:
+    return prepared(read_report)
 
 
 def work(room: CouncilRoom) -> list[tuple[str, str]]:

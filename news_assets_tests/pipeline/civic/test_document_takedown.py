@@ -2,6 +2,7 @@
 agenda says about taking part.
 """
 
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -12,7 +13,12 @@ from news_assets.records.articles import RawArticle
 from news_assets.records.meetings import Matter, StoredMeeting
 from news_assets.records.reading import StoredDocument
 from news_assets.store.queries.backlog import pending_entries
-from news_assets_tests.pipeline.civic.conftest import MEETING, REPORT, attachment
+from news_assets_tests.pipeline.civic.conftest import (
+    MEETING,
+    REPORT,
+    Prepare,
+    attachment,
+)
 from news_assets_tests.support.council import Council
 from news_assets_tests.support.council_room import CouncilRoom
 from news_assets_tests.support.pdfs import pdf_of
@@ -41,10 +47,9 @@ def texts(room: CouncilRoom) -> dict[str, tuple[str, bool]]:
     }
 
 
-@pytest.fixture
-def published(room: CouncilRoom, council: Council) -> CouncilRoom:
-    """Two items: one has a report, also under a second address, and a map that the
-    other has too.
+def publish(room: CouncilRoom, council: Council) -> None:
+    """Publish two items: one has a report, also under a second address, and a map that
+    the other has too.
     """
     council.files["/files/copy.pdf"] = REPORT
     own = [attachment(room, name) for name in ("report", "copy", "map")]
@@ -52,7 +57,11 @@ def published(room: CouncilRoom, council: Council) -> CouncilRoom:
     council.put(1, 13, "Budget of the night buses", attachment(room, "map"))
     room.poll()
     room.run()
-    return room
+
+
+@pytest.fixture
+def published(prepared: Callable[[Prepare], CouncilRoom]) -> CouncilRoom:
+    return prepared(publish)
 
 
 @pytest.mark.slow  # runs the stages several times

@@ -4,6 +4,7 @@ A matter in several meetings: each of its texts is enriched once, and every
 appearance keeps its summary.
 """
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from datetime import date, timedelta
@@ -28,7 +29,7 @@ from news_assets.store.queries.copies import (
     written_number,
 )
 from news_assets.store.queries.stored_meetings import meeting_details
-from news_assets_tests.pipeline.civic.conftest import MEETING, attachment
+from news_assets_tests.pipeline.civic.conftest import MEETING, Prepare, attachment
 from news_assets_tests.support.council import Council
 from news_assets_tests.support.council_room import (
     CouncilRoom,
@@ -114,14 +115,18 @@ def summaries(lake: Lake) -> list[str | None]:
     return [row.summary for row in rows]
 
 
-@pytest.fixture
-def changed(room: CouncilRoom, council: Council) -> CouncilRoom:
-    """Two meetings with one report, then a third with a map beside it."""
+def change(room: CouncilRoom, council: Council) -> None:
+    """Hold two meetings with one report, then a third with a map beside it."""
+    room.enricher = ReadingEnricher()
     for number, files in ((1, ["report"]), (2, ["report"]), (3, ["report", "map"])):
         appear(room, council, number, *files)
         room.poll(DAY)
         room.run()
-    return room
+
+
+@pytest.fixture
+def changed(prepared: Callable[[Prepare], CouncilRoom]) -> CouncilRoom:
+    return prepared(change)
 
 
 def test_each_appearance_keeps_its_summary_and_the_matter_has_the_newest(

@@ -3,6 +3,7 @@ tables.
 """
 
 import json
+from collections.abc import Callable
 from datetime import date, timedelta
 from typing import Any
 
@@ -16,7 +17,7 @@ from news_assets.records.councils import (
     StoredVote,
 )
 from news_assets.records.meetings import StoredItem, StoredMeeting
-from news_assets_tests.pipeline.civic.conftest import MEETING
+from news_assets_tests.pipeline.civic.conftest import MEETING, Prepare
 from news_assets_tests.support.council import Council
 from news_assets_tests.support.council_room import CouncilRoom
 
@@ -71,9 +72,8 @@ def requests_of(council: Council, end: str) -> int:
     return sum(count for path, count in council.requests.items() if path.endswith(end))
 
 
-@pytest.fixture
-def voted(room: CouncilRoom, council: Council) -> CouncilRoom:
-    """A matter on an agenda that was then voted on."""
+def vote(room: CouncilRoom, council: Council) -> None:
+    """Put a matter on an agenda, and then vote on it."""
     council.put(
         1,
         12,
@@ -86,7 +86,11 @@ def voted(room: CouncilRoom, council: Council) -> CouncilRoom:
     put_votes(council, 12, VOTES)
     change(council, room, **VOTED)
     room.poll(9 * DAY)
-    return room
+
+
+@pytest.fixture
+def voted(prepared: Callable[[Prepare], CouncilRoom]) -> CouncilRoom:
+    return prepared(vote)
 
 
 def test_votes_are_requested_once_an_item_is_decided(

@@ -2,6 +2,7 @@
 agenda.
 """
 
+from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
@@ -10,7 +11,7 @@ from news_assets.pipeline.articles.withdrawal import withdraw
 from news_assets.records.articles import RawArticle
 from news_assets.records.meetings import Matter, StoredItem
 from news_assets.store.queries.stored_meetings import meeting_details
-from news_assets_tests.pipeline.civic.conftest import MEETING, attachment
+from news_assets_tests.pipeline.civic.conftest import MEETING, Prepare, attachment
 from news_assets_tests.support.council import Council
 from news_assets_tests.support.council_room import CouncilRoom
 from news_assets_tests.support.pdfs import pdf_of
@@ -21,9 +22,8 @@ MINUTES = f"""1. Roll Call. All members were present at the council table for th
 2. Contract for night buses. Residents spoke about it. {DECIDED}"""
 
 
-@pytest.fixture
-def minuted(room: CouncilRoom, council: Council) -> CouncilRoom:
-    """A meeting whose minutes were posted two days after it."""
+def post_minutes(room: CouncilRoom, council: Council) -> None:
+    """Post the minutes of a meeting two days after it."""
     council.put(1, 11, "Roll Call")
     council.put(1, 12, "Contract for night buses", attachment(room, "report"))
     room.poll()
@@ -35,7 +35,11 @@ def minuted(room: CouncilRoom, council: Council) -> CouncilRoom:
     )
     room.poll()
     room.run()
-    return room
+
+
+@pytest.fixture
+def minuted(prepared: Callable[[Prepare], CouncilRoom]) -> CouncilRoom:
+    return prepared(post_minutes)
 
 
 def decisions(room: CouncilRoom) -> dict[str, str]:
