@@ -20,8 +20,14 @@ import hypothesis
 import pytest
 
 from news_assets.clients.embedding.exported_models import BUILT_IN_MODEL, exported_model
+from news_assets.store import connection
 from news_assets.store.lake import Lake
-from news_assets_tests.support.lakes import DUCKDB_CONFIG, SqliteCatalogs, copy_lake
+from news_assets_tests.support.lakes import (
+    DUCKDB_CONFIG,
+    CopiedTables,
+    SqliteCatalogs,
+    copy_lake,
+)
 from news_assets_tests.support.servers import Postgres, has_postgres
 from news_assets_tests.support.waiting import HANG_S
 
@@ -99,9 +105,25 @@ def built_in_model(models_dir: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def empty_lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def copied_tables(tmp_path_factory: pytest.TempPathFactory) -> CopiedTables:
+    return CopiedTables(tmp_path_factory.mktemp("empty_lake"))
+
+
+@pytest.fixture(scope="session")
+def empty_lake(copied_tables: CopiedTables) -> Path:
     """The folder of a closed lake without rows, a template for `copy_lake`."""
-    return Path(SqliteCatalogs(tmp_path_factory.mktemp("empty_lake")).empty[0]).parent
+    return copied_tables.empty_lake
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _copied_tables(
+    request: pytest.FixtureRequest, copied_tables: CopiedTables
+) -> Iterator[None]:
+    """Copy the tables of each new lake; the tests of the store make them."""
+    with pytest.MonkeyPatch.context() as patch:
+        if "store" not in request.path.parts:
+            patch.setattr(connection, "_create", copied_tables)
+        yield
 
 
 @pytest.fixture

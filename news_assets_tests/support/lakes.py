@@ -9,9 +9,14 @@ from contextlib import closing
 from functools import cached_property
 from itertools import count
 from pathlib import Path
+from uuid import uuid4
 
+import duckdb
 import psycopg2
 
+from news_assets.store import connection
+from news_assets.store.address import Address
+from news_assets.store.data_folder import DataFolder
 from news_assets.store.lake import Lake
 from news_assets_tests.support.servers import Postgres
 
@@ -69,6 +74,40 @@ class SqliteCatalogs(Catalogs):
     def copy(self, template: Place, home: Path) -> Place:
         copy_lake(Path(template[0]).parent, home)
         return self.new(home)
+
+
+class CopiedTables:
+    """Stands for `connection._create`: a new lake begins with a copy of the tables of an
+    empty one, and has an id of its own.
+
+    To make the tables takes 0.4 s of CPU, their copy 10 ms.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._create = connection._create
+
+    @cached_property
+    def empty_lake(self) -> Path:
+        """The folder of a closed lake without rows."""
+        return Path(SqliteCatalogs(self._folder).empty[0]).parent
+
+    def __call__(self, opened: duckdb.DuckDBPyConnection, address: Address) -> None:
+        catalog = Path(address.catalog)
+        if address.is_postgres or catalog.exists() or catalog.parent == self._folder:
+            self._create(opened, address)
+            return
+        DataFolder(address, opened).check_unused()
+        lake_id = (self.empty_lake / "data" / "lake_id").read_text(encoding="ascii")
+        catalog.touch(mode=0o600)
+        shutil.copyfile(self.empty_lake / "catalog.sqlite", catalog)
+        with closing(sqlite3.connect(catalog)) as file, file:
+            file.execute(_SET_DATA_PATH.format("?"), [address.data_path])
+            file.execute(
+                "UPDATE ducklake_view SET sql = replace(sql, ?, ?)",
+                [lake_id.strip(), str(uuid4())],
+            )
+        connection._attach(opened, address, may_create=False)
 
 
 class PostgresCatalogs(Catalogs):
