@@ -91,11 +91,16 @@ def test_each_kind_of_wrong_import_is_found() -> None:
 @cache
 def names_used(path: Path) -> set[str]:
     """Return every `a.b` and every bare name a module uses."""
-    tree = ast.parse(path.read_text())
-    dotted = {
-        ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.Attribute)
-    }
-    return dotted | {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    nodes = list(ast.walk(ast.parse(path.read_text())))
+    dotted = {_dotted(node) for node in nodes if isinstance(node, ast.Attribute)}
+    return dotted | {node.id for node in nodes if isinstance(node, ast.Name)}
+
+
+def _dotted(node: ast.expr) -> str:
+    """Return `a.b.c`; an expression that is no name is left out of it."""
+    if isinstance(node, ast.Attribute):
+        return f"{_dotted(node.value)}.{node.attr}"
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def environment_read(path: Path) -> set[str]:

@@ -70,25 +70,26 @@ def wrong_output(path: Path) -> set[str]:
     """Return what a module uses to write to the terminal without
     `news_assets.commands.terminal`.
     """
-    tree = ast.parse(path.read_text())
+    nodes = list(ast.walk(ast.parse(path.read_text())))
     streams = {
         f"sys.{node.value.attr}.{node.attr}"
-        for node in ast.walk(tree)
+        for node in nodes
         if isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Attribute)
         and ast.unparse(node.value) in ("sys.stdout", "sys.stderr")
-        if isinstance(node.value, ast.Attribute)
         and node.attr not in ("isatty", "close")
     }
     of_rich = {
         alias.name
-        for node in ast.walk(tree)
+        for node in nodes
         if isinstance(node, ast.ImportFrom)
         and (node.module or "").partition(".")[0] == "rich"
         for alias in node.names
     }
-    whole = {
-        node.names[0].name for node in ast.walk(tree) if isinstance(node, ast.Import)
-    } & {"rich", "click"}
+    whole = {node.names[0].name for node in nodes if isinstance(node, ast.Import)} & {
+        "rich",
+        "click",
+    }
     return streams | (names_used(path) & _WRITERS) | (of_rich - _RICH) | whole
 
 

@@ -252,9 +252,14 @@ def test_an_article_materialized_alone_is_processed_up_to_the_index(
 
 
 @pytest.mark.slow  # several runs of the graph
-def test_nothing_is_requested_while_a_run_for_it_is_in_progress(graph: Graph) -> None:
-    graph.execute(graph.tick("due_sources"))
+def test_nothing_is_requested_while_a_run_for_it_is_in_progress(filled: Graph) -> None:
+    graph = filled
+    with graph.lake() as lake:
+        lost = {row.agency: row for row in lake.read(RawArticle, outcome=["ok"])}
+        ids = [row.article_id for row in lost.values()]
+        lake.transact(lambda rows: rows.delete(RawArticle, article_id=ids))
     request, *_ = requests = graph.tick("pending_entries").run_requests or ()
+    assert len(requests) == len(lost) == 2
     graph.skip_pauses()
     run = dg.DagsterRun(
         job_name="sample_articles",

@@ -298,6 +298,12 @@ def browser(site: str) -> Iterator[httpx.Client]:
         yield client
 
 
+@pytest.fixture(scope="module")
+def statuses() -> dict[str, int]:
+    """The statuses of links that were followed: most pages have the same ones."""
+    return {}
+
+
 @pytest.fixture(scope="session")
 def chromium() -> Path:
     """Debian's browser; tests are skipped without it."""
