@@ -25,7 +25,6 @@ from news_assets.store.lake import Lake
 from news_assets_tests.support.lakes import (
     DUCKDB_CONFIG,
     CopiedTables,
-    SqliteCatalogs,
     copy_lake,
 )
 from news_assets_tests.support.servers import Postgres, has_postgres

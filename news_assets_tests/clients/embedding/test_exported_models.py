@@ -95,6 +95,7 @@ def test_a_folder_without_a_model_in_it_is_an_error(tmp_path: Path) -> None:
         OnnxEmbedder.open(str(tmp_path), tmp_path, threads=1)
 
 
+@pytest.mark.slow  # exports a model
 def test_where_the_built_in_model_is_not_installed_another_takes_its_place_with_a_warning(
     models_dir: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -117,9 +118,9 @@ def test_where_the_built_in_model_is_not_installed_another_takes_its_place_with_
     ],
 )
 def test_a_damaged_export_is_not_used(
-    exported: Path, tmp_path: Path, damage: str
+    built_in_model: Path, tmp_path: Path, damage: str
 ) -> None:
-    folder = tmp_path / "copy"
+    exported, folder = built_in_model, tmp_path / "copy"
     shutil.copytree(exported, folder)
     assert is_exported(folder)
     if damage == "graph is short":
@@ -138,10 +139,10 @@ def test_a_damaged_export_is_not_used(
 
 
 def test_a_graph_that_cannot_be_loaded_is_an_error_with_its_path(
-    exported: Path, tmp_path: Path
+    built_in_model: Path, tmp_path: Path
 ) -> None:
     folder = tmp_path / "copy"
-    shutil.copytree(exported, folder)
+    shutil.copytree(built_in_model, folder)
     (folder / "model.onnx").write_bytes(bytes((folder / "model.onnx").stat().st_size))
     with pytest.raises(
         EmbedError,
