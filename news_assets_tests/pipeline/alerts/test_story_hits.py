@@ -1,12 +1,8 @@
 """Saved queries that tell a story once, or when it has reached some publishers."""
 
 import json
-from collections.abc import Iterator
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
-
-import pytest
 
 from news_assets.pipeline.alerts.mail_text import articles_text
 from news_assets.records.alerts import Message, QueryHit
@@ -22,12 +18,6 @@ from news_assets_tests.pipeline.alerts.test_telling import (
 from news_assets_tests.store.examples import full, upsert
 
 SOON, LATER = timedelta(minutes=6), timedelta(minutes=20)
-
-
-@pytest.fixture
-def lake(tmp_path: Path) -> Iterator[Lake]:
-    with Lake.open(tmp_path / "catalog.sqlite", tmp_path / "data") as opened:
-        yield opened
 
 
 def _store_story(lake: Lake, *numbers: int, publishers: int | None = None) -> None:

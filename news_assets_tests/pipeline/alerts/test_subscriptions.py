@@ -1,11 +1,7 @@
 """Subscriptions as rows: limits, and what is deleted when."""
 
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
-
-import pytest
 
 from news_assets.errors import NotifyError
 from news_assets.pipeline.alerts.hits import due_at
@@ -24,12 +20,6 @@ from news_assets.store.lake import Lake
 
 NOW = datetime(2026, 11, 20, 15, 20, tzinfo=UTC)  # a Friday
 HOUR = timedelta(hours=1)
-
-
-@pytest.fixture
-def lake(tmp_path: Path) -> Iterator[Lake]:
-    with Lake.open(tmp_path / "catalog.sqlite", tmp_path / "data") as opened:
-        yield opened
 
 
 def wanted(own_id: str, words: str = "bus", **given: Any) -> Subscription:

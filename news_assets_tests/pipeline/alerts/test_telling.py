@@ -1,10 +1,9 @@
 """Hits, digests and messages over a real lake: what is told, to whom, how often."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -40,12 +39,6 @@ CHANNELS = {
     "desk": Mail(kind="mail", to=("desk@example.org",)),
     "chat": Mail(kind="mail", to=("chat@example.org",)),
 }
-
-
-@pytest.fixture
-def lake(tmp_path: Path) -> Iterator[Lake]:
-    with Lake.open(tmp_path / "catalog.sqlite", tmp_path / "data") as opened:
-        yield opened
 
 
 def rules(*queries: SavedQuery) -> Alerts:

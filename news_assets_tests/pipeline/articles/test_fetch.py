@@ -1,7 +1,6 @@
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
-from pathlib import Path
 from threading import Event
 
 import pytest
@@ -99,12 +98,6 @@ class SavedPages(ScriptedFetcher):
             body=body.encode(),
             fetched_at=NOW,
         )
-
-
-@pytest.fixture
-def lake(tmp_path: Path) -> Iterator[Lake]:
-    with Lake.open(str(tmp_path / "catalog.sqlite"), str(tmp_path / "data")) as opened:
-        yield opened
 
 
 def stored(

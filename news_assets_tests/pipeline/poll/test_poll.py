@@ -1,7 +1,6 @@
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -27,12 +26,6 @@ from news_assets_tests.pipeline.poll.poll_cases import (
 from news_assets_tests.support.inline_sandbox import InlineSandbox
 
 URL = "https://example.org"
-
-
-@pytest.fixture
-def lake(tmp_path: Path) -> Iterator[Lake]:
-    with Lake.open(str(tmp_path / "catalog.sqlite"), str(tmp_path / "data")) as opened:
-        yield opened
 
 
 def desk_of(*sources: Source) -> Desk:

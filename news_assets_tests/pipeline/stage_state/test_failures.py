@@ -2,10 +2,8 @@
 stage succeeds.
 """
 
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
-from pathlib import Path
 
 import pytest
 
@@ -50,12 +48,6 @@ FAILURE = Failure(
     trace_id="t",
 )
 HOUR = timedelta(hours=1)
-
-
-@pytest.fixture
-def lake(tmp_path: Path) -> Iterator[Lake]:
-    with Lake.open(tmp_path / "catalog.sqlite", tmp_path / "data") as opened:
-        yield opened
 
 
 def record(lake: Lake, now: datetime, *tried: EnrichedArticle) -> list[Failure]:

@@ -2,12 +2,8 @@
 close.
 """
 
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
-from pathlib import Path
-
-import pytest
 
 from news_assets.pipeline.articles.withdrawal import undo_withdrawal, withdraw
 from news_assets.pipeline.stories.loaded import StoriesOfLake
@@ -27,12 +23,6 @@ from news_assets_tests.support.inline_sandbox import InlineSandbox
 
 DAY = date(2026, 11, 3)
 NOW = datetime(2026, 11, 3, 12, tzinfo=UTC)
-
-
-@pytest.fixture
-def lake(tmp_path: Path) -> Iterator[Lake]:
-    with Lake.open(tmp_path / "catalog.sqlite", tmp_path / "data") as opened:
-        yield opened
 
 
 def put(
