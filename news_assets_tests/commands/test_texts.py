@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from news_assets_tests.commands.conftest import Call
 from news_assets_tests.support.pdfs import GREY, bomb, pdf_of, scan_of
 
 PAGE = """<html lang="en"><head><title>Council keeps the night buses</title>
@@ -245,10 +246,10 @@ def test_the_example_of_the_readme_gets_the_theme_that_it_is_about() -> None:
     ],
 )
 def test_bad_usage_exits_2_with_one_line(
-    arguments: tuple[str, ...], message: str
+    call: Call, arguments: tuple[str, ...], message: str
 ) -> None:
-    done = run(*arguments)
-    assert done.returncode == 2
-    (line,) = done.stderr.splitlines()
+    code, _, error = call(*arguments)
+    assert code == 2
+    (line,) = error.splitlines()
     assert line.startswith("news-assets: ")
     assert message in line
