@@ -57,11 +57,15 @@ _PAGES_IN_FILES = (
     f"CALL {LAKE}.set_option('data_inlining_row_limit', 0, table_name => 'pages')"
 )
 
-# Write the rows in the catalog to files, and drop files whose rows were all deleted.
-_WHOLE_TABLE = (
-    f"CALL ducklake_flush_inlined_data('{LAKE}', table_name => '{{}}')",
-    f"CALL ducklake_rewrite_data_files('{LAKE}', '{{}}', delete_threshold => 1)",
-)
+# Write the rows in the catalog to files.
+_FLUSH = f"CALL ducklake_flush_inlined_data('{LAKE}', table_name => '{{}}')"
+# Drop files whose rows were all deleted.
+_DROP = f"CALL ducklake_rewrite_data_files('{LAKE}', '{{}}', delete_threshold => 1)"
+_FILES = f"""
+    SELECT count(*) FROM {METADATA}.ducklake_data_file d
+        JOIN {METADATA}.ducklake_table USING (table_id)
+    WHERE table_name = ? AND d.end_snapshot IS NULL
+"""
 
 _INLINED_ROWS, _FILE_SIZE = (
     "ducklake_default_data_inlining_row_limit",
@@ -131,8 +135,10 @@ def maintain(
 
 def _maintain_table(lake: Lake, table: str, enough: int, had_withdrawn: str) -> None:
     """Write a table's rows to files, and rewrite and merge these."""
-    for statement in _WHOLE_TABLE:
-        lake.transact(partial(_run, statement=statement.format(table)))
+    lake.transact(partial(_run, statement=_FLUSH.format(table)))
+    if not lake.query(_FILES, [table]).item():
+        return
+    lake.transact(partial(_run, statement=_DROP.format(table)))
     rewrite = partial(_rewrite, table=table, had_withdrawn=had_withdrawn)
     _repeat(lake, rewrite, enough)
     for target_bytes in (SMALL_BYTES, STEP_BYTES):
