@@ -29,12 +29,13 @@ def desk(site: SampleSite) -> Desk:
 
 
 @pytest.fixture(scope="session")
-def filled_home(desk: Desk, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The home of a graph whose sensors have filled it, as a template."""
+def filling(
+    desk: Desk, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Path, list[dg.RunRequest]]:
+    """The home of a graph whose sensors have filled it, and what they requested."""
     home = tmp_path_factory.mktemp("filled_graph")
     with dg.DagsterInstance.ephemeral() as instance:
-        Graph(desk, home, instance, EMBEDDER).settle()
-    return home
+        return home, Graph(desk, home, instance, EMBEDDER).settle()
 
 
 @pytest.fixture
@@ -45,8 +46,10 @@ def graph(desk: Desk, tmp_path: Path) -> Iterator[Graph]:
 
 
 @pytest.fixture
-def filled(desk: Desk, filled_home: Path, tmp_path: Path) -> Iterator[Graph]:
+def filled(
+    desk: Desk, filling: tuple[Path, list[dg.RunRequest]], tmp_path: Path
+) -> Iterator[Graph]:
     """The graph with every article processed and indexed."""
-    copy_lake(filled_home, tmp_path)
+    copy_lake(filling[0], tmp_path)
     with dg.DagsterInstance.ephemeral() as instance:
         yield Graph(desk, tmp_path, instance, EMBEDDER)

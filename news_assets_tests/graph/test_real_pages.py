@@ -3,6 +3,7 @@ twelve with all.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from news_assets.records.derived import (
     EnrichedArticle,
     IndexedDocument,
 )
+from news_assets_tests.graph.conftest import EMBEDDER
 from news_assets_tests.support.graph import Graph
 from news_assets_tests.support.newsroom import Sites, newsroom
 
@@ -35,7 +37,7 @@ def sites(shared: Path) -> Iterator[Sites]:
         yield running
 
 
-@pytest.mark.slow  # extracts and embeds real pages
+@pytest.mark.slow  # extracts real pages; with all of the sites, the model embeds them
 @pytest.mark.parametrize(
     "count", [FEW, pytest.param(SITES, marks=pytest.mark.exhaustive)]
 )
@@ -44,8 +46,12 @@ def test_every_published_page_becomes_one_article_and_repeating_changes_nothing(
 ) -> None:
     today = datetime.now(UTC).date()
     (tmp_path / "models").symlink_to(models_dir)
+    desk, resources = sites.desk(tmp_path, count), {}
+    if count == FEW:
+        desk = replace(desk, enrich=replace(desk.enrich, themes="words"))
+        resources = EMBEDDER
     with dg.DagsterInstance.ephemeral() as instance:
-        graph = Graph(sites.desk(tmp_path, count), tmp_path, instance)
+        graph = Graph(desk, tmp_path, instance, resources)
         agencies = {agency.key for agency in graph.desk.agencies}
         assert graph.poll().success
         assert graph.run(today - timedelta(days=4), today).success

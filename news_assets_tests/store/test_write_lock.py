@@ -25,6 +25,7 @@ from news_assets_tests.support.servers import has_postgres, postgres
 from news_assets_tests.support.waiting import HANG_S, wait_for
 
 SPAWN = multiprocessing.get_context("spawn")
+WRITERS = 2
 ROUNDS = 12
 KEYS = 5
 
@@ -86,14 +87,14 @@ def test_writers_of_the_same_rows_lose_no_update_and_insert_none_twice(
 ) -> None:
     Lake.open(*address).close()
 
-    run_processes(count_up, [(address, takes_lock)] * 3)
+    run_processes(count_up, [(address, takes_lock)] * WRITERS)
 
     with Lake.open(*address) as lake:
         rows = lake.read(RawArticle)
     assert [row.article_id for row in rows] == [
         f"mec-{number}" for number in range(KEYS)
     ]
-    assert sum(row.attempts for row in rows) == 3 * ROUNDS
+    assert sum(row.attempts for row in rows) == WRITERS * ROUNDS
 
 
 def write_until_done(address: Place, done: Any) -> None:

@@ -105,10 +105,12 @@ def private_attributes(tree: ast.Module) -> set[str]:
     `self` has from Dagster.
     """
     names = imported(tree)
+    if not names:
+        return set()
     found = {
         name
         for owner, name in underscored(tree)
-        if names and owner not in ("self", "cls") and name not in OF_NAMED_TUPLES
+        if owner not in ("self", "cls") and name not in OF_NAMED_TUPLES
     }
     for node in ast.walk(tree):
         if isinstance(node, ast.ClassDef):

@@ -77,6 +77,9 @@ def test_killed_runs_repeat_at_most_the_calls_in_flight(
 
 
 @pytest.mark.slow  # two processes, each of which imports everything
+# test_direct_requests.py waits for the claim of another run, and
+# store/test_write_lock.py has processes that write the same rows
+@pytest.mark.exhaustive
 def test_processes_at_the_same_time_send_each_input_once(tmp_path: Path) -> None:
     place = SqliteCatalogs(tmp_path).new(tmp_path / "lake")
     with Lake.open(*place) as lake:

@@ -160,8 +160,9 @@ def test_nothing_is_sent_twice_while_a_batch_is_open(
     "fault",
     [
         BatchFault.HALF_EXPIRED,
-        pytest.param(BatchFault.MISSING_IDS, marks=SLOW),
-        pytest.param(BatchFault.EXPIRED, marks=SLOW),
+        # test_provider_batches.py has what is collected after each fault
+        pytest.param(BatchFault.MISSING_IDS, marks=[SLOW, pytest.mark.exhaustive]),
+        pytest.param(BatchFault.EXPIRED, marks=[SLOW, pytest.mark.exhaustive]),
     ],
 )
 def test_only_what_is_missing_is_sent_again(
@@ -300,6 +301,7 @@ def test_backfills_are_sent_in_batches_and_live_news_directly(
 
 
 @SLOW
+@pytest.mark.exhaustive  # a batch that is half expired, and a backfill, are above
 def test_what_a_backfills_batch_left_unanswered_is_sent_in_a_batch_again(
     server: ModelServer, lake: Lake
 ) -> None:
