@@ -15,7 +15,7 @@ from news_assets_tests.soak.writers import Newsroom, write
 from news_assets_tests.support.lakes import Catalogs, copy_lake
 from news_assets_tests.support.synthetic_desk import agency_keys
 
-LAST_ROUND, KILLS = 2, 4
+LAST_ROUND, KILLS = 2, 3
 
 
 @pytest.mark.slow  # some eight processes, each of which imports everything

@@ -428,9 +428,8 @@ def _most_s(size: int) -> float:
 def _growth(
     pattern: re.Pattern[Any], method: str, attack: Attack, limit: int
 ) -> str | None:
-    sizes = [size for size in (LARGE // 16, LARGE // 4, LARGE) if size <= limit] or [
-        limit
-    ]
+    every = (LARGE // 64, LARGE // 16, LARGE // 4, LARGE)
+    sizes = [size for size in every if size <= limit] or [limit]
     before = float("inf")
     for size in sizes:
         far_over = FAR_OVER * LIMIT_S
