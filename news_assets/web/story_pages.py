@@ -103,8 +103,10 @@ def story_view(archive: Archive, one: OneStory) -> StoryView | None:
         return None
     statements = statements_of(contents.texts)
     names = _names(archive, contents)
-    near = _near(archive, contents)
     name_ids = {one.name_id for one in names}
+    near = [
+        one for one in _near(archive, contents) if _is_alike(one, contents, name_ids)
+    ]
     earlier = [one.story for one in near if _is_earlier(one, contents.story, name_ids)]
     related = [one.story for one in near if one.story not in earlier]
     return StoryView(
@@ -155,6 +157,16 @@ def _names(archive: Archive, contents: StoryContents) -> list[NameItem]:
     fewest = min(2, contents.story.publisher_count)
     found = [one for one in listed if one.publishers >= fewest]
     return sorted(found, key=lambda one: (-one.publishers, one.name_id))
+
+
+def _is_alike(near: NearStory, contents: StoryContents, name_ids: set[str]) -> bool:
+    """Return whether a story has a name or a theme of this one: in a small archive the
+    nearest vectors are about anything.
+    """
+    if not name_ids.isdisjoint(near.name_ids):
+        return True
+    themes = {one.theme_code for one in contents.articles}
+    return near.theme_code is not None and near.theme_code in themes
 
 
 def _is_earlier(near: NearStory, story: Story, name_ids: set[str]) -> bool:

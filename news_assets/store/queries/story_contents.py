@@ -27,8 +27,8 @@ _TEXTS: Final = """
     SELECT article_id, text FROM raw_articles
     WHERE list_contains($ids, article_id) AND day BETWEEN $first_day AND $last_day
 """
-_NAMES: Final = """
-    SELECT article_id, entity_ids FROM enriched_articles
+_ENRICHED: Final = """
+    SELECT article_id, entity_ids, theme_code FROM enriched_articles
     WHERE list_contains($ids, article_id) AND day BETWEEN $first_day AND $last_day
 """
 _STORIES_OF: Final = """
@@ -181,10 +181,11 @@ def _texts(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NearStory:
-    """A story about something alike, with the names of its most central article."""
+    """A story about something alike, with names and theme of its most central article."""
 
     story: Story
     name_ids: Collection[str]
+    theme_code: str | None
 
 
 def near_stories(
@@ -200,11 +201,12 @@ def near_stories(
             story = by_article.get(article_id)
             if story is not None and story.story_id != without:
                 stories[story.story_id] = story
-        names = _central_names(reader, list(stories.values()))
-    return [
-        NearStory(story=one, name_ids=names.get(one.article_id) or ())
-        for one in stories.values()
-    ]
+        enriched = _central_articles(reader, list(stories.values()))
+    found: list[NearStory] = []
+    for story in stories.values():
+        name_ids, theme_code = enriched.get(story.article_id, ((), None))
+        found.append(NearStory(story=story, name_ids=name_ids, theme_code=theme_code))
+    return found
 
 
 def story_by_article(
@@ -235,10 +237,10 @@ def _stories_by_article(
     }
 
 
-def _central_names(
+def _central_articles(
     reader: Snapshot, stories: Sequence[Story]
-) -> dict[str, Collection[str]]:
-    """Return the names of the most central articles of stories, by article_id."""
+) -> dict[str, tuple[Collection[str], str | None]]:
+    """Return names and theme of the most central articles of stories, by article_id."""
     if not stories:
         return {}
     given = {
@@ -246,8 +248,10 @@ def _central_names(
         "first_day": min(one.day for one in stories),
         "last_day": max(one.last_day for one in stories),
     }
-    rows = reader.rows_of(_NAMES, given)
-    return {row["article_id"]: row["entity_ids"] for row in rows}
+    rows = reader.rows_of(_ENRICHED, given)
+    return {
+        row["article_id"]: (row["entity_ids"] or (), row["theme_code"]) for row in rows
+    }
 
 
 def story_of_article(lake: Lake, article_id: str, day: date) -> Story | None:
