@@ -13,6 +13,7 @@ import httpx
 import pytest
 
 import news_assets.web
+from news_assets.pipeline.alerts.mail_text import CHANGES
 from news_assets.pipeline.stories.loaded import story_id_of
 from news_assets.ports.search_index import FILTER_LABELS
 from news_assets.search import Index
@@ -423,7 +424,8 @@ def test_every_text_of_the_templates_is_translated() -> None:
         for path in TEMPLATES.glob("*.html")
         for text in _phrases(path.read_text(encoding="utf-8"))
     }
-    assert (used | set(FILTER_LABELS.values())) - portuguese().keys() == set()
+    used |= {*FILTER_LABELS.values(), *CHANGES.values()}
+    assert used - portuguese().keys() == set()
     named = {text: set(re.findall(r"{\w+}", text)) for text in portuguese()}
     assert {
         text: set(re.findall(r"{\w+}", portuguese()[text])) for text in named

@@ -5,6 +5,7 @@ Which matter or meeting that is depends on what is stored: `news_links.py`.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, timedelta
 from itertools import pairwise
@@ -28,32 +29,33 @@ def mentions_of(
     in one form, the address or the ISO day; and the sentence.
     """
     plain = f"{title or ''}\n{prose(text[:_TEXT_CHARS])}"
-    lines = [" ".join(line.split()) for line in plain.split("\n")]
-    found: dict[tuple[str, str], str] = {}
-    for kind, named, passage in (*_in_lines(lines, day), *_addresses(links)):
-        found.setdefault((kind, named), passage[:_PASSAGE_CHARS])
-    mentions = [(kind, named, passage) for (kind, named), passage in found.items()]
-    return [one for kind in KINDS for one in _of_kind(mentions, kind)]
+    passages: dict[tuple[str, str], str] = {}
+    for kind, named, passage in (*_in_lines(plain, day), *_addresses(links)):
+        passages.setdefault((kind, named), passage[:_PASSAGE_CHARS])
+    counts: Counter[str] = Counter()
+    found: list[_Found] = []
+    for (kind, named), passage in passages.items():
+        counts[kind] += 1
+        if counts[kind] <= _MOST:
+            found.append((kind, named, passage))
+    return found
 
 
-KINDS: Final = ("number", "address", "meeting")
-
-
-def _of_kind(mentions: Iterable[_Found], kind: str) -> list[_Found]:
-    return [one for one in mentions if one[0] == kind][:_MOST]
-
-
-def _in_lines(lines: Iterable[str], day: date) -> Iterator[_Found]:
-    for line in lines:
+def _in_lines(text: str, day: date) -> Iterator[_Found]:
+    for line in text.split("\n"):
         has_number = any(map(str.isdigit, line))
         if not has_number and not _BODY.search(line):
             continue
-        for sentence in _sentences(line):
-            for number in numbers_in(sentence):
-                yield "number", number, sentence
-            if _BODY.search(sentence):
-                for named in _days_in(sentence, day):
-                    yield "meeting", named.isoformat(), sentence
+        for sentence in _sentences(" ".join(line.split())):
+            yield from _in_sentence(sentence, day)
+
+
+def _in_sentence(sentence: str, day: date) -> Iterator[_Found]:
+    for number in numbers_in(sentence):
+        yield "number", number, sentence
+    if _BODY.search(sentence):
+        for named in _days_in(sentence, day):
+            yield "meeting", named.isoformat(), sentence
 
 
 _ABBREVIATED = re.compile(
@@ -157,23 +159,27 @@ def numbers_in(text: str) -> list[str]:
     folded = fold(text.replace("º", "o").replace("°", "o"))
     found: dict[str, None] = {}
     for match in _CALLED_SO.finditer(folded):
-        kind = _CALLED[" ".join(re.split(r"[\s-]", match["kind"].lower()))]
-        _add(found, kind, match["number"], match["year"] or match["of"])
+        year = match["year"] or match["of"]
+        found[_one_form(match["kind"], match["number"], year)] = None
     for match in _LETTERS.finditer(folded):
-        has_year = bool(match["year"]) or "-" in match["number"]
+        has_year = match["year"] or "-" in match["number"]
         if has_year:
-            kind = _CALLED.get(match["kind"].lower(), match["kind"])
-            _add(found, kind, match["number"], match["year"])
+            number = _one_form(match["kind"], match["number"], match["year"])
+            found[number] = None
+    found.pop("", None)
     return list(found)
 
 
-def _add(found: dict[str, None], kind: str, digits: str, year: str | None) -> None:
+def _one_form(kind: str, digits: str, year: str | None) -> str:
+    """Return the letters of a kind with the number; empty for a year alone."""
     number = digits.replace(".", "").replace(",", "").upper()
     if year:
-        number = f"{number}/{year if len(year) > 2 else _CENTURY + year}"
+        century = "" if len(year) > 2 else _CENTURY
+        number = f"{number}/{century}{year}"
     elif _A_YEAR.fullmatch(number):
-        return
-    found[f"{kind} {_without_zeros(number)}"] = None
+        return ""
+    name = " ".join(kind.lower().replace("-", " ").split())
+    return f"{_CALLED.get(name, kind)} {_without_zeros(number)}"
 
 
 _ZEROS = re.compile(r"(?<![0-9])0{1,6}(?=[0-9])")
@@ -331,15 +337,20 @@ def _days_in(sentence: str, day: date) -> list[date]:
     for match in _NEAR.finditer(folded):
         found[day + timedelta(days=_NEAR_DAYS[match[0]])] = None
     for match in _WEEKDAY.finditer(folded):
-        ahead = (_weekday(match[0]) - day.weekday()) % 7
+        ahead = (_weekday(match[0]) - day.weekday()) % len(_WEEKDAYS)
         found[day + timedelta(days=ahead)] = None
-        found[day + timedelta(days=ahead - 7)] = None
-    for match in (*_MONTH_DAY.finditer(folded), *_DAY_MONTH.finditer(folded)):
-        year = int(match["year"]) if match["year"] else None
-        named = _Named(int(match["day"]), _month(match["month"]), year)
+        found[day + timedelta(days=ahead - len(_WEEKDAYS))] = None
+    for named in _dates_in(folded):
         if nearest := _nearest(named, day):
             found[nearest] = None
     return list(found)
+
+
+def _dates_in(folded: str) -> Iterator[_Named]:
+    for pattern in (_MONTH_DAY, _DAY_MONTH):
+        for match in pattern.finditer(folded):
+            year = int(match["year"]) if match["year"] else None
+            yield _Named(int(match["day"]), _month(match["month"]), year)
 
 
 def _weekday(name: str) -> int:
@@ -353,13 +364,14 @@ def _month(name: str) -> int:
 
 def _nearest(named: _Named, day: date) -> date | None:
     """Return the named day that is nearest to an article's; None without one near it."""
-    years = (named.year,) if named.year else (day.year - 1, day.year, day.year + 1)
-    found = []
-    for year in years:
+    found: list[date] = []
+    for year in (day.year - 1, day.year, day.year + 1):
         try:
             found.append(date(year, named.month, named.day))
         except ValueError:
             continue
+    if named.year:
+        found = [one for one in found if one.year == named.year]
     near = min(found, key=lambda one: abs(one - day), default=None)
     if near is None or abs(near - day) > _FARTHEST:
         return None

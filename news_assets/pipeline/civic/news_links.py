@@ -5,7 +5,7 @@ A wrong link is worse than none: where two cities fit equally, there is none.
 """
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -38,6 +38,8 @@ _OF_EVERY_AGENDA: Final = frozenset(
         *("altera", "dispoe", "autoriza", "institui", "providencias"),
     )
 )
+
+_TELLING_NOTHING: Final = _OF_EVERY_AGENDA | stopwords("en") | stopwords("pt")
 
 
 def places_of(desks: Iterable[Desk]) -> dict[Place, str]:
@@ -144,26 +146,19 @@ def names_body(passage: str, body: str, place: str) -> bool:
     return _is_in(name, text) or _is_in(short, text)
 
 
-def share_of_title(article: NewsText, title: str) -> float:
-    """Return which share of the words of an item's title an article has; 0 for a title
-    of few words.
+def has_words_of(article: NewsText, title: str) -> bool:
+    """Return whether an article has most words of an item's title, those of every agenda
+    aside.
     """
-    stop = stopwords("en") | stopwords("pt") | _OF_EVERY_AGENDA
-    telling = {word for word in words(title) if _tells(word, stop)}
-    stems = {stem(word, article.language) for word in telling}
+    stems = set[str]()
+    for word in words(title):
+        if _tells(word):
+            stems.add(stem(word, article.language))
     shared = stems & article.stems
-    if len(shared) < _FEWEST_WORDS:
-        return 0.0
-    return len(shared) / len(stems)
+    return len(shared) >= max(_FEWEST_WORDS, _SHARE_OF_WORDS * len(stems))
 
 
-def _tells(word: str, stop: Collection[str]) -> bool:
-    if word in stop or fold(word) in stop:
+def _tells(word: str) -> bool:
+    if word in _TELLING_NOTHING or fold(word) in _TELLING_NOTHING:
         return False
     return len(word) > 2 or word.isdigit()
-
-
-def titled_in(article: NewsText, titles: Sequence[str]) -> list[int]:
-    """Return the positions of the titles whose words an article has."""
-    shares = [share_of_title(article, title) for title in titles]
-    return [n for n, share in enumerate(shares) if share >= _SHARE_OF_WORDS]

@@ -81,18 +81,19 @@ _GIVEN_NAMES: Final = _words(
 _TITLES: Final = _words(
     """
     advogada advogado ambassador atacante ator atriz attorney bishop bispo cantor
-    cantora capitao captain cardeal cardinal chanceler chancellor chief coach colonel
-    congressman congresswoman coordenador coordenadora coronel councillor councilman
-    councilmember councilwoman delegada delegado deputada deputado desembargador
-    desembargadora detective director diretor diretora dom doutor doutora dr dra
-    economista embaixador embaixadora father general governador governadora governor
-    jornalista judge juiz juiza justice king lady lord major mayor medica medico
-    minister ministra ministro miss mr mrs ms officer padre papa pesquisador
-    pesquisadora pope prefeita prefeito president presidenta presidente prince princess
-    procurador procuradora professor professora queen reitor reitora representative
-    sargento secretaria secretario secretary senador senadora senator sergeant sir
-    spokesman spokesperson spokeswoman sr sra superintendente tecnico tenente treinador
-    vereador vereadora vice
+    cantora capitao captain cardeal cardinal chairman chairwoman chanceler chancellor
+    chief coach colonel comissaria comissario commissioner congressman congresswoman
+    coordenador coordenadora coronel councillor councilman councilmember councilwoman
+    delegada delegado deputada deputado desembargador desembargadora detective director
+    diretor diretora dom dona doutor doutora dr dra economista embaixador embaixadora
+    father general gov governador governadora governor jornalista judge juiz juiza
+    justice king lady lord major mayor medica medico minister ministra ministro miss mr
+    mrs ms officer padre papa pesquisador pesquisadora pope prof profa prefeita prefeito
+    president presidenta presidente prince princess procurador procuradora professor
+    professora queen reitor reitora rep representative sargento secretaria secretario
+    secretary senador senadora senator sen sergeant sgt sheriff sir spokesman
+    spokesperson spokeswoman sr sra superintendent superintendente supervisor tecnico
+    tenente treinador vereador vereadora vice
     """
 )
 # the first word of a Portuguese body
@@ -202,7 +203,7 @@ _RUN = re.compile(
     rf"\b{_WORD}(?:\ (?:{_BETWEEN}\ )?{_WORD}){{0,{_MAX_WORDS - 1}}}",
 )
 _ACRONYM = re.compile(r"\s?\(([A-Z][A-Za-z-]{1,9})\)")
-_BEFORE = re.compile(r"\b(\w++)\.?\s?$")
+_BEFORE = re.compile(r"\b(\w++)[.,]?\s?$")
 _AFTER = re.compile(r",?\s(\w+)")
 _AND: Final = ("e", "and")
 _OF_NO_PERSON: Final = frozenset(("for", "of", "the", *_AND))
@@ -282,13 +283,18 @@ def _trimmed(run: _Run, stop: frozenset[str]) -> Iterator[_Run]:
     """
     words = list(run.words)
     before = run.before
-    titles = [n for n, word in enumerate(words) if _folded(word) in _TITLES]
+    titles = [n for n, word in enumerate(words[:-1]) if _folded(word) in _TITLES]
     if titles and not _is_body(words) and _folded(words[0]) not in _PLACE_WORDS:
         before = _folded(words[titles[-1]])
         words = words[titles[-1] + 1 :]
-    while words and _is_no_name(words[0], stop):
+    while words and _is_no_name(words[0], stop) and not _is_saint(words):
         before = _folded(words.pop(0))
     if not words or (all(word.isupper() for word in words[:2]) and len(words) > 1):
+        return
+    if rest := _body_of_person(words, before):
+        person = tuple(words[: -len(rest) - 1])
+        yield run._replace(words=person, before=before, after="", acronym="")
+        yield run._replace(words=tuple(rest), before="")
         return
     ands = [n for n, word in enumerate(words) if word in _AND]
     if ands and not _is_body(words):
@@ -301,6 +307,25 @@ def _trimmed(run: _Run, stop: frozenset[str]) -> Iterator[_Run]:
         )
         return
     yield run._replace(words=tuple(words), before=before)
+
+
+def _body_of_person(words: Sequence[str], before: str) -> Sequence[str]:
+    """Return the body in the name of a person and a body: "Stanford University" of "Priya
+    Raman of Stanford University"; empty for another name.
+    """
+    is_person = _folded(words[0]) in _GIVEN_NAMES or before in _TITLES
+    if not is_person:
+        return ()
+    for n, word in enumerate(words):
+        rest = words[n + 1 :]
+        if n > 1 and word in _CONNECTORS and rest and _is_body(rest):
+            return rest
+    return ()
+
+
+def _is_saint(words: Sequence[str]) -> bool:
+    """Return whether words begin like "São Paulo", whose first word is a verb too."""
+    return len(words) > 1 and words[0] == "São"
 
 
 def _is_no_name(word: str, stop: frozenset[str]) -> bool:

@@ -20,10 +20,10 @@ from news_assets.pipeline.civic.mentions import (
 from news_assets.pipeline.civic.news_links import (
     NewsText,
     Place,
+    has_words_of,
     is_number_of,
     names_body,
     the_place,
-    titled_in,
 )
 from news_assets.records.derived import CivicMention
 from news_assets.records.meetings import Matter, StoredItem, StoredMeeting
@@ -40,8 +40,7 @@ _OF_ARTICLES: Final = """
     WHERE list_contains($ids, article_id) AND day BETWEEN $first AND $last
 """
 _TEXTS: Final = """
-    SELECT article_id, agency, coalesce(title, '') AS title, coalesce(text, '') AS text,
-        language, desk, day, url
+    SELECT article_id, agency, coalesce(title, url) AS title, coalesce(text, '') AS text, language
     FROM raw_articles
     WHERE list_contains($ids, article_id) AND day BETWEEN $first AND $last AND outcome = 'ok'
 """
@@ -62,7 +61,13 @@ _OF_ADDRESS: Final = """
 """
 _OF_DAY: Final = """
     SELECT desk, agency, meeting_id, body, day FROM meetings
-    WHERE list_contains($days, day) AND body <> ''
+    WHERE list_contains($days, day::VARCHAR) AND body <> ''
+"""
+_ITEMS: Final = """
+    SELECT desk, agency, matter, meeting_id, title FROM agenda_items
+    WHERE list_contains($ids, meeting_id) AND matter <> ''
+        AND filter_tier IS DISTINCT FROM 'dropped'
+    ORDER BY meeting_id, sequence
 """
 _NAMING: Final = """
     SELECT * FROM civic_mentions WHERE day BETWEEN $first AND $last AND (
@@ -210,24 +215,19 @@ class _Mentions:
 
     rows: Sequence[CivicMention]
     texts: Mapping[str, NewsText]
-    headlines: Mapping[str, tuple[str, date, str]]  # desk, day and headline
 
     def of_kind(self, kind: str) -> list[CivicMention]:
-        return [
-            one
-            for one in self.rows
-            if one.kind == kind and one.article_id in self.texts
-        ]
+        known = filter(lambda one: one.article_id in self.texts, self.rows)
+        return [one for one in known if one.kind == kind]
 
     def link(self, mention: CivicMention, evidence: str) -> NewsLink:
         """Return the link of a mention, without what it leads to."""
-        desk, day, title = self.headlines[mention.article_id]
         return NewsLink(
             article_id=mention.article_id,
-            desk=desk,
+            desk=mention.desk,
             agency=mention.agency,
-            day=day,
-            title=title,
+            day=mention.day,
+            title=self.texts[mention.article_id].title,
             evidence=evidence,
             passage=mention.passage,
         )
@@ -259,18 +259,9 @@ def _with_texts(reader: Snapshot, mentions: Sequence[CivicMention]) -> _Mentions
         "last": max(days),
     }
     texts: dict[str, NewsText] = {}
-    headlines: dict[str, tuple[str, date, str]] = {}
     for row in reader.rows_of(_TEXTS, given):
-        key = row["article_id"]
-        headlines[key] = row["desk"], row["day"], row["title"] or row["url"]
-        texts[key] = NewsText(
-            article_id=key,
-            agency=row["agency"],
-            title=row["title"],
-            text=row["text"],
-            language=row["language"],
-        )
-    return _Mentions(mentions, texts, headlines)
+        texts[row["article_id"]] = NewsText(**row)
+    return _Mentions(mentions, texts)
 
 
 def _by_number(
@@ -282,8 +273,10 @@ def _by_number(
     pattern = "|".join(sorted({_pattern(one.named) for one in mentions}))
     matters = list(reader.rows_of(_NUMBERED, {"pattern": pattern}))
     for mention in mentions:
-        fitting = [row for row in matters if _fits(mention.named, row)]
-        of_place = {(row["desk"], row["agency"]): row for row in fitting}
+        of_place: dict[Place, Mapping[str, Any]] = {}
+        for row in matters:
+            if is_number_of(mention.named, row["matter_file"], row["matter_type"]):
+                of_place[row["desk"], row["agency"]] = row
         article = found.texts[mention.article_id]
         place = the_place(article, mention.passage, of_place, places)
         link = found.link(mention, "number")
@@ -305,10 +298,6 @@ def _spelled(part: str) -> str:
     if part.isdigit() and len(part) > len("999"):
         return rf"{part[:-3]}[.,]?{part[-3:]}"
     return part
-
-
-def _fits(named: str, matter: Mapping[str, Any]) -> bool:
-    return is_number_of(named, matter["matter_file"], matter["matter_type"])
 
 
 def _to_matter(link: NewsLink, matter: Mapping[str, Any]) -> NewsLink:
@@ -373,22 +362,33 @@ def _by_meeting(
     mentions = found.of_kind("meeting")
     if not mentions:
         return
-    days = [date.fromisoformat(named) for named in {one.named for one in mentions}]
+    days = {one.named for one in mentions}
     of_day: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
-    for one in reader.rows_of(_OF_DAY, {"days": days}):
-        of_day[one["day"].isoformat()].append(one)
+    for row in reader.rows_of(_OF_DAY, {"days": sorted(days)}):
+        of_day[row["day"].isoformat()].append(row)
     for mention in mentions:
         meetings = _named_meetings(found, mention, of_day[mention.named], places)
-        if not meetings:
-            continue
-        ids = [row["meeting_id"] for row in meetings]
-        items = _titled(reader, found.texts[mention.article_id], ids)
-        for item in items:
-            yield _to_row(found.link(mention, "title"), item)
-        of_items = {item["meeting_id"] for item in items}
-        for row in meetings:
-            if len(meetings) == 1 or row["meeting_id"] in of_items:
-                yield _to_row(found.link(mention, "meeting"), {**row, "matter": ""})
+        if meetings:
+            yield from _meeting_links(reader, found, mention, meetings)
+
+
+def _meeting_links(
+    reader: Snapshot,
+    found: _Mentions,
+    mention: CivicMention,
+    meetings: Sequence[Mapping[str, Any]],
+) -> Iterator[NewsLink]:
+    """Yield the links to the items of these meetings that an article has the titles of,
+    and to the meetings; of several to those with such an item.
+    """
+    article = found.texts[mention.article_id]
+    of_items = set[str]()
+    for item in _titled(reader, article, meetings):
+        of_items.add(item["meeting_id"])
+        yield _to_row(found.link(mention, "title"), item)
+    for row in meetings:
+        if len(meetings) == 1 or row["meeting_id"] in of_items:
+            yield _to_row(found.link(mention, "meeting"), {**row, "matter": ""})
 
 
 def _named_meetings(
@@ -409,19 +409,10 @@ def _named_meetings(
 
 
 def _titled(
-    reader: Snapshot, article: NewsText, meeting_ids: Collection[str]
-) -> list[dict[str, Any]]:
-    """Return the items of meetings whose titles' words an article has."""
-    rows = reader.read(StoredItem, meeting_id=meeting_ids)
-    rows = [row for row in rows if row.filter_tier != "dropped"]
-    return [
-        {
-            "desk": rows[n].desk,
-            "agency": rows[n].agency,
-            "matter": rows[n].matter,
-            "meeting_id": rows[n].meeting_id,
-            "title": rows[n].title,
-        }
-        for n in titled_in(article, [row.title for row in rows])
-        if rows[n].matter
-    ]
+    reader: Snapshot, article: NewsText, meetings: Sequence[Mapping[str, Any]]
+) -> Iterator[dict[str, Any]]:
+    """Yield the items with a matter of meetings whose titles' words an article has."""
+    ids = [row["meeting_id"] for row in meetings]
+    for row in reader.rows_of(_ITEMS, {"ids": ids}):
+        if has_words_of(article, row["title"]):
+            yield row

@@ -51,6 +51,26 @@ def test_people_bodies_and_places_of_an_english_text_are_found() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "language", "names"),
+    [
+        ("A renda subiu em São Paulo.", "pt", {"São Paulo"}),
+        ("São três.", "pt", set()),
+        (
+            "Dr. Priya Raman of Stanford University spoke.",
+            "en",
+            {"Priya Raman", "Stanford University"},
+        ),
+        ("The chancellor, Fiona McBride, left.", "en", {"Fiona McBride"}),
+        ("Rep. Alice Chen and Rep. Xan Barrow", "en", {"Alice Chen", "Xan Barrow"}),
+    ],
+)
+def test_titles_saints_and_the_body_of_a_person_are_told_apart(
+    text: str, language: str, names: set[str]
+) -> None:
+    assert found(text, language).keys() == names
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "Segundo Fontes Próximas, nada mudou.",
