@@ -10,6 +10,7 @@ import hashlib
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -134,9 +135,13 @@ class FileSlots:
             self._locks[host].acquire(timeout=0)
         except filelock.Timeout:
             return None
-        if url:
-            path.with_suffix(".request").write_text(f"{self.clock()} {url}")
-        return _times_in(path.with_suffix(".times"))
+        try:
+            if url:
+                path.with_suffix(".request").write_text(f"{self.clock()} {url}")
+            return _times_in(path.with_suffix(".times"))
+        except OSError:
+            self._locks[host].release()
+            raise
 
     def release(self, host: str, times: HostTimes | None = None) -> None:
         """Release a slot; see `HostSlots`."""
@@ -284,6 +289,7 @@ class PostgresSlots:
         self._catalog = catalog
         self._connection: Any = None
         self._connecting = threading.Lock()
+        self._is_closed = False
 
     def take(self, host: str, url: str) -> HostTimes | None:
         """Take a slot; see `HostSlots`."""
@@ -308,8 +314,10 @@ class PostgresSlots:
             values["served"] = times.served
 
         def end(cursor: Any) -> None:
-            cursor.execute(statement, values)
-            cursor.execute(_UNLOCK, values)
+            try:
+                cursor.execute(statement, values)
+            finally:
+                cursor.execute(_UNLOCK, values)
 
         self._run(end)
 
@@ -325,6 +333,7 @@ class PostgresSlots:
 
     def close(self) -> None:
         """Close the connection, which releases all slots of this process."""
+        self._is_closed = True
         with self._connecting:
             if self._connection is not None:
                 self._connection.close()
@@ -353,8 +362,12 @@ class PostgresSlots:
         return result
 
     def _run_once(self, work: Callable[[Any], _T]) -> _T:
-        with self._session().cursor() as cursor:
-            return work(cursor)
+        connection = self._session()
+        with connection.cursor() as cursor:
+            result = work(cursor)
+        if self._is_closed:  # by another thread, during the last requests
+            connection.close()
+        return result
 
     def _session(self) -> Any:
         """Return the open connection, or connect again."""
@@ -377,14 +390,20 @@ class PostgresSlots:
 
 def _taken(cursor: Any, host: str, url: str) -> tuple[Any, ...] | None:
     """Return the row of a slot that this session has taken; None if it is not free."""
+    import psycopg2
+
     values = {"host": host, "url": url}
     cursor.execute(_LOCK, values)
     (is_free,) = cursor.fetchone()
     if not is_free:
         return None
     # After the lock, in a statement of its own: it sees what the last holder wrote.
-    cursor.execute(_BEGIN, values)
-    row: tuple[Any, ...] | None = cursor.fetchone()
-    if row is None:
-        cursor.execute(_UNLOCK, values)
+    row: tuple[Any, ...] | None = None
+    try:
+        cursor.execute(_BEGIN, values)
+        row = cursor.fetchone()
+    finally:
+        if row is None:
+            with suppress(psycopg2.Error):  # a lost connection has no locks
+                cursor.execute(_UNLOCK, values)
     return row

@@ -16,7 +16,7 @@ import psycopg2
 import pytest
 
 from news_assets.clients.factory import open_ports
-from news_assets.clients.web.host_slots import HostTimes, PostgresSlots
+from news_assets.clients.web.host_slots import FileSlots, HostTimes, PostgresSlots
 from news_assets.clients.web.politeness import Politeness, RetryAfterError
 from news_assets.records.reading import Page
 from news_assets.settings import Settings
@@ -148,6 +148,47 @@ def test_a_lost_connection_is_replaced(catalog: str, open_slots: OpenSlots) -> N
     times = open_slots().take(HOST, "")
     assert times is not None
     assert times.pause_s == 7.0
+
+
+def test_a_request_that_ends_after_its_slots_were_closed_keeps_no_connection(
+    catalog: str, open_slots: OpenSlots
+) -> None:
+    slots = open_slots()
+    slots.take(HOST, "")
+    slots.close()
+    slots.release(HOST, HostTimes(time.time(), 7.0))
+    with closing(psycopg2.connect(catalog)) as connection, connection.cursor() as rows:
+
+        def others() -> int:
+            rows.execute(
+                "SELECT count(*) FROM pg_stat_activity"
+                " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )
+            return int(rows.fetchall()[0][0])
+
+        connection.autocommit = True
+        wait_for(lambda: others() == 0, pause_s=0.01)
+
+
+def test_a_slot_that_cannot_be_noted_is_free_for_others(
+    catalog: str, open_slots: OpenSlots, tmp_path: Path
+) -> None:
+    slots = open_slots()
+    slots.take("other.example", "")
+    with closing(psycopg2.connect(catalog)) as connection, connection:
+        connection.cursor().execute("DROP TABLE news_hosts")
+    with pytest.raises(ConnectionError):
+        slots.take(HOST, "")
+    assert open_slots().take(HOST, "") == HostTimes()
+
+    files = FileSlots(tmp_path)
+    files.take(HOST, URL)
+    (noted,) = tmp_path.glob("*.request")
+    files.release(HOST)
+    noted.mkdir()
+    with pytest.raises(IsADirectoryError):
+        files.take(HOST, URL)
+    assert FileSlots(tmp_path).take(HOST, "") == HostTimes()
 
 
 def test_an_unavailable_server_is_an_error_without_the_password() -> None:
