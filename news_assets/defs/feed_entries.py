@@ -127,7 +127,7 @@ def build_feed_entries(desk: Desk, pages_url: str = "") -> dg.AssetsDefinition:
         sitemaps; not feeds) are polled for those days, and the agency-day assets then
         process the entries. The run fails if no source can.
         """
-        from news_assets.pipeline.poll.poll import poll_agencies
+        from news_assets.pipeline.poll.poll import PollOptions, poll_agencies
 
         agencies = set(partitions_of_run(context, desk))
         past = config.past(utc_now())
@@ -148,12 +148,14 @@ def build_feed_entries(desk: Desk, pages_url: str = "") -> dg.AssetsDefinition:
             adapter_of,
             utc_now,
             uuid.uuid4().hex,
-            only_due=config.only_due,
-            only=config.sources or None,
-            busy=busy,
-            past=past,
-            full_pass=not config.only_due and past is None,
-            cooldown=cooldown,
+            options=PollOptions(
+                only_due=config.only_due,
+                only=config.sources or None,
+                busy=busy,
+                past=past,
+                full_pass=not config.only_due and past is None,
+                cooldown=cooldown,
+            ),
         )
         _report(context, lake, desk, list(polls), pages_url)
         # materialisations are logged by agency: an agency without new entries has none

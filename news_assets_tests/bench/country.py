@@ -32,7 +32,7 @@ from dagster._serdes import serialize_value
 from news_assets.definitions import build_definitions
 from news_assets.desks.desk_files import load_desks
 from news_assets.errors import FetchError
-from news_assets.pipeline.poll.poll import poll_agencies
+from news_assets.pipeline.poll.poll import PollOptions, poll_agencies
 from news_assets.pipeline.schedule import due_sources, sources_of_runs
 from news_assets.ports.services import PageRequest
 from news_assets.records.articles import SourceState
@@ -233,8 +233,7 @@ def _poll(lake: Lake, desk: Desk, due: Sequence[Source], network: MadeNetwork) -
         adapter_of,
         lambda: network.now,
         "bench",
-        only={source.source_id for source in due},
-        only_due=True,
+        options=PollOptions(only={source.source_id for source in due}, only_due=True),
     )
     for _ in polls:
         pass

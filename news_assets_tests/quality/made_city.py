@@ -38,7 +38,7 @@ from typing import Any
 from news_assets.clients.web.fetcher import HttpFetcher
 from news_assets.commands.opening import open_lake
 from news_assets.desks.desk_files import load_desks
-from news_assets.pipeline.poll.poll import poll_agencies
+from news_assets.pipeline.poll.poll import PollOptions, poll_agencies
 from news_assets.pipeline.stages import stage_named
 from news_assets.records.articles import FeedEntry
 from news_assets.records.desks import Desk
@@ -146,7 +146,7 @@ class Cities:
             adapter_of,
             _now,
             "made",
-            full_pass=full_pass,
+            options=PollOptions(full_pass=full_pass),
         ):
             if poll.outcome not in ("ok", "unchanged", "skipped"):
                 print(f"{poll.source_id}: {poll.outcome}: {poll.reason}")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from news_assets.clients.web.fetcher import HttpFetcher
-from news_assets.pipeline.poll.poll import poll_agencies
+from news_assets.pipeline.poll.poll import PollOptions, poll_agencies
 from news_assets.pipeline.stages import stage_named, stage_names
 from news_assets.ports.search_index import SearchIndex
 from news_assets.records.articles import FeedEntry, Poll
@@ -110,7 +110,7 @@ class CouncilRoom:
                 adapter_of,
                 lambda: self.now,
                 "trace",
-                **options,
+                options=PollOptions(**options),
             )
         )
 

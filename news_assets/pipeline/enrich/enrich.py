@@ -92,7 +92,7 @@ def enrich_batch(
     drafts.store_local()
     if chain.models is None or local_only:
         return len(drafts.written)
-    unavailable = _Requests(drafts, chain.models, is_backfill=re_enrich).run()
+    unavailable = _ModelRun(drafts, chain.models, is_backfill=re_enrich).run()
     if unavailable and desk.enrich.fallback == "none":
         raise EnrichError(unavailable)
     return len(drafts.written)
@@ -294,8 +294,8 @@ class _Unanswered(NamedTuple):
     is_closed: bool
 
 
-class _Requests:
-    """The requests of one run to the language models of a desk, whose answers replace
+class _ModelRun:
+    """One run of the language models of a desk over what is open: their answers replace
     drafts.
     """
 

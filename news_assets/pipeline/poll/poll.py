@@ -20,7 +20,7 @@ from news_assets.pipeline.poll.listings import (
     listing_polls,
     past_polls,
 )
-from news_assets.pipeline.poll.poll_loop import Polled, run_polls
+from news_assets.pipeline.poll.poll_loop import Polled, SourcePoll, run_polls
 from news_assets.pipeline.poll.poll_rows import skipped_poll, store_polls
 from news_assets.pipeline.schedule import (
     FUTURE_DAYS,
@@ -30,7 +30,7 @@ from news_assets.pipeline.schedule import (
     recently_polled,
     waiting_sources,
 )
-from news_assets.ports.services import Fetcher, Lake, Sandbox
+from news_assets.ports.services import Fetcher, Lake, PageRequest, Sandbox
 from news_assets.records.articles import FeedEntry, Poll, SourceState
 from news_assets.records.desks import Desk, Source
 from news_assets.records.meetings import StoredItem, StoredMeeting
@@ -39,6 +39,33 @@ from news_assets.records.meetings import StoredItem, StoredMeeting
 _RUN_S = 120.0
 _BUSY = "another run polls it now; with `ask_again: true` it is polled all the same"
 _NOT_BEGUN = "not begun in the time of a run; it stays due"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PollOptions:
+    """Which sources of some agencies a run polls, and for which days.
+
+    Without `past` and `only_due` all sources are polled, except those polled less than
+    `cooldown` ago, and civic sources that stand in for others that answer.
+    """
+
+    only_due: bool = False  # the due sources only, the most overdue ones first
+    run_s: float = _RUN_S  # with only_due, no poll begins later; the rest stay due
+    only: Collection[str] | None = None  # ids of the sources, if not all
+    busy: Collection[str] = ()  # ids of sources that another run polls: skipped
+    # first and last day: sources that can list past days are polled for these
+    past: tuple[date, date] | None = None
+    cooldown: timedelta = timedelta(0)
+    # all days of a pass from civic sources, whatever their change signals would show
+    full_pass: bool = False
+
+    @property
+    def begin_within_s(self) -> float:
+        """Seconds after which no poll begins."""
+        return self.run_s if self.only_due and self.past is None else inf
+
+
+_ALL_SOURCES = PollOptions()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,23 +91,14 @@ def poll_agencies(
     adapter_of: AdapterOf,
     clock: Clock,
     trace_id: str,
-    *,
-    only_due: bool = False,
-    only: Collection[str] | None = None,
-    busy: Collection[str] = (),
-    past: tuple[date, date] | None = None,
-    cooldown: timedelta = timedelta(0),
-    run_s: float = _RUN_S,
-    full_pass: bool = False,
+    options: PollOptions = _ALL_SOURCES,
 ) -> Iterator[Poll]:
     """Yield the poll of each source of these agencies, once everything it listed is
     stored.
 
-    Without `past` and `only_due` all sources are polled, except those polled less than
-    `cooldown` ago, and civic sources that stand in for others that answer. Which are
-    due is decided once, at the start; everything stored has the time of its answer.
-
-    The poll of a source that is not polled has the outcome `skipped` and is not stored.
+    Which sources are due is decided once, at the start; everything stored has the time
+    of its answer. The poll of a source that is not polled has the outcome `skipped` and
+    is not stored.
 
     Args:
         lake: Where states are read, and polls stored.
@@ -91,49 +109,47 @@ def poll_agencies(
         adapter_of: The adapter of a source.
         clock: The time, for answers that failed.
         trace_id: Id of the run, stored with each entry.
-        only_due: Poll the due sources only, the most overdue ones first.
-        only: Ids of the sources to poll, if not all.
-        busy: Ids of the sources that another run polls now: they are skipped.
-        past: First and last day: poll sources that can list past days, for these days.
-        cooldown: Skip sources that were polled so recently.
-        run_s: With `only_due`, no poll begins later; these sources stay due.
-        full_pass: Request all days of a pass from civic sources, whatever their change
-            signals would show.
+        options: Which sources are polled, and for which days.
     """
     now = clock()
     wanted: list[Source] = []
-    for source in _sources_of(desk, agencies, only):
-        if source.source_id in busy:
+    for source in _sources_of(desk, agencies, options.only):
+        if source.source_id in options.busy:
             yield skipped_poll(source, _BUSY, now)
         else:
             wanted.append(source)
-    if past is not None:
-        plan = _plan_of(wanted)
-        polls = past_polls(plan.listed, *past, adapter_of, sandbox, clock)
-    else:
-        plan = _current_plan(lake, desk, wanted, now, only, cooldown, only_due=only_due)
-        yield from plan.skipped
-        polls = listing_polls(
-            plan.listed,
-            plan.states,
-            adapter_of,
-            sandbox,
-            clock,
-            _known_hashes(lake),
-            desk.first_day,
-        )
-    councils = _council_run(lake, desk, plan, past, now, full_pass=full_pass)
+    plan = _plan(lake, desk, wanted, now, options)
+    yield from plan.skipped
+    polls = _listing_polls(lake, desk, plan, options, adapter_of, sandbox, clock)
+    councils = _council_run(lake, desk, plan, options, now)
     polls |= council_polls(plan.civic, councils, sandbox, clock)
-    begin_within_s = run_s if only_due and past is None else inf
     polled = set[str]()
     filing = Filing.of(desk, now)
-    for batch in micro_batches(run_polls(polls, fetcher, begin_within_s)):
+    for batch in micro_batches(run_polls(polls, fetcher, options.begin_within_s)):
         polled.update(one.source.source_id for one in batch)
         yield from store_apart(
             batch, lambda polls: _store(lake, polls, trace_id, filing), _unstored
         )
-    if past is None:
+    if options.past is None:
         yield from _not_begun(plan, polled, now)
+
+
+def _listing_polls(
+    lake: Lake,
+    desk: Desk,
+    plan: _Plan,
+    options: PollOptions,
+    adapter_of: AdapterOf,
+    sandbox: Sandbox,
+    clock: Clock,
+) -> dict[PageRequest, SourcePoll]:
+    """Return the polls of the listings of news, by first request."""
+    if options.past is not None:
+        return past_polls(plan.listed, *options.past, adapter_of, sandbox, clock)
+    known = _known_hashes(lake)
+    return listing_polls(
+        plan.listed, plan.states, adapter_of, sandbox, clock, known, desk.first_day
+    )
 
 
 def _not_begun(plan: _Plan, polled: Collection[str], now: datetime) -> Iterator[Poll]:
@@ -147,21 +163,19 @@ def _council_run(
     lake: Lake,
     desk: Desk,
     plan: _Plan,
-    past: tuple[date, date] | None,
+    options: PollOptions,
     now: datetime,
-    *,
-    full_pass: bool,
 ) -> CouncilRun:
     """Return what the polls of councils need of the lake."""
     today = now.date()
     return CouncilRun(
         states=plan.states,
-        stored=_stored_meetings(lake, plan.civic, past or (today, today)),
+        stored=_stored_meetings(lake, plan.civic, options.past or (today, today)),
         known_items=lambda meeting: lake.read(StoredItem, meeting_id=[meeting]),
         known_versions=_known_versions(lake, desk),
         filters=desk.filters,
-        past=past,
-        full_pass=full_pass,
+        past=options.past,
+        full_pass=options.full_pass,
     )
 
 
@@ -189,38 +203,29 @@ def _plan_of(
     return _Plan(listed=listed, civic=civic, states=states or {}, skipped=skipped)
 
 
-def _current_plan(
+def _plan(
     lake: Lake,
     desk: Desk,
     sources: Sequence[Source],
     now: datetime,
-    only: Collection[str] | None,
-    cooldown: timedelta,
-    *,
-    only_due: bool,
+    options: PollOptions,
 ) -> _Plan:
-    """Return what a run of the present polls: the due sources, or those that were not
-    polled a moment ago.
-
-    Args:
-        lake: Where states are read.
-        desk: The desk of the sources.
-        sources: The sources that may be polled.
-        now: The time of the run.
-        only: Ids of the sources that are named, if any.
-        cooldown: Skip sources that were polled so recently.
-        only_due: Poll the due sources only.
+    """Return what a run polls of these sources: for past days all; else the due ones, or
+    those that were not polled a moment ago.
     """
+    if options.past is not None:
+        return _plan_of(sources)
     states = {one.source_id: one for one in lake.read(SourceState, desk=[desk.key])}
-    if only_due:
+    if options.only_due:
         due = due_sources(sources, states.values(), now)
         return _plan_of(most_overdue_first(due, states, now), states)
-    recent = recently_polled(sources, states.values(), now, cooldown)
+    recent = recently_polled(sources, states.values(), now, options.cooldown)
     skipped: list[Poll] = []
     for source, polled_at in recent.items():
-        skipped.append(skipped_poll(source, _recent(now, polled_at, cooldown), now))
+        reason = _recent(now, polled_at, options.cooldown)
+        skipped.append(skipped_poll(source, reason, now))
     others = [one for one in sources if one not in recent]
-    return _plan_of(_not_waiting(others, desk, states, only), states, skipped)
+    return _plan_of(_not_waiting(others, desk, states, options.only), states, skipped)
 
 
 def _not_waiting(

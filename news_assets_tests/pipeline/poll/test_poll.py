@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from news_assets.errors import FetchError
-from news_assets.pipeline.poll.poll import poll_agencies
+from news_assets.pipeline.poll.poll import PollOptions, poll_agencies
 from news_assets.ports.services import PageRequest
 from news_assets.records.articles import FeedEntry, Poll, SourceState
 from news_assets.records.desks import Agency, Caps, Desk, Source
@@ -311,7 +311,7 @@ def test_signals_come_faster_after_a_change_and_slower_without(lake: Lake) -> No
                 adapter,
                 lambda: NOW,
                 "t",
-                only_due=False,
+                options=PollOptions(only_due=False),
             )
         )
         intervals.append(lake.read(SourceState)[0].interval_s / 60)
@@ -333,7 +333,7 @@ def test_a_source_polled_a_moment_ago_is_skipped_and_nothing_is_stored(
             adapters(parse),
             lambda: now,
             "t",
-            **options,
+            options=PollOptions(**options),
         )
         return [(one.outcome, one.reason) for one in polls]
 
@@ -366,7 +366,7 @@ def poll_past(lake: Lake, day: date, parse: Parse) -> list[Poll]:
             lambda one: adapter,
             lambda: NOW,
             "t",
-            past=(day, day),
+            options=PollOptions(past=(day, day)),
         )
     )
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from news_assets.clients.web.fetcher import HttpFetcher
-from news_assets.pipeline.poll.poll import poll_agencies
+from news_assets.pipeline.poll.poll import PollOptions, poll_agencies
 from news_assets.records.articles import Poll as PollRow
 from news_assets.records.articles import SourceState
 from news_assets.records.desks import Agency, Desk, Source
@@ -83,8 +83,7 @@ def test_quick_sites_are_polled_while_one_hangs_and_what_is_not_begun_stays_due(
                 adapter_of,
                 lambda: now,
                 "t",
-                only_due=True,
-                run_s=3.0,
+                options=PollOptions(only_due=True, run_s=3.0),
             )
             return {poll.source_id: poll.outcome for poll in polls}
 
