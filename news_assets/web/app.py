@@ -73,6 +73,7 @@ from news_assets.web.story_pages import StoryPages, markdown_handler
 from news_assets.web.subscription_pages import FeedPages, SubscriptionPages
 
 _HERE: Final = Path(__file__).parent
+_ARTICLE: Final = "/articles/{article_id:article_id}"
 _HEADERS: Final = {
     "Content-Security-Policy": (
         "default-src 'none'; style-src 'self'; img-src 'self' data:; script-src 'self'; form-action"
@@ -156,27 +157,12 @@ def build_app(
     publishers = PublisherPages(archive, pages.page)
     feeds = FeedPages(archive, pages.page)
     stories = StoryPages(archive, pages.page)
-    morning = MorningPage(archive, pages.page)
-    of_morning = MorningParameters.names()
     named = NamePages(archive, sessions, pages.page)
     cache = AnswerCache(archive, sessions.may_look)
-
-    def cached(
-        path: str,
-        handler: Handler,
-        parameters: Collection[str] | None = (),
-        *,
-        for_operators: bool = False,
-    ) -> Route:
-        kept = cache.around(handler, parameters)
-        return Route(path, in_time(sessions.closed(kept) if for_operators else kept))
-
-    description = describe(OPERATIONS, version("news_assets"))
-    article, suffix = "/articles/{article_id:article_id}", "{suffix:suffix}"
+    cached = _CachedRoutes(cache, sessions)
+    article, suffix = _ARTICLE, "{suffix:suffix}"
     routes: list[BaseRoute] = [
-        Route(
-            "/", in_time(keeps_visit(cache.around(morning.page, of_morning, visit_key)))
-        ),
+        _morning_route(archive, cache, pages.page),
         cached("/about", pages.about),
         cached("/queries", pages.queries),
         cached("/queries.opml", pages.queries),
@@ -208,8 +194,7 @@ def build_app(
             meetings.person,
             OnePerson.names(),
         ),
-        Route(PREFIX, lambda request: json_document(api_map(OPERATIONS))),
-        Route(f"{PREFIX}/openapi.json", lambda request: json_document(description)),
+        *_api_routes(archive, cached),
         *_operator_routes(archive, access, sessions, pages.page, cache),
         Mount("/static", StaticFiles(directory=_HERE / "static")),
     ]
@@ -218,16 +203,66 @@ def build_app(
         is_closed = page.operation.for_operators
         path, handler = f"{page.path}{suffix}", pages.list_of(page)
         routes.append(cached(path, handler, names, for_operators=is_closed))
-    for operation in OPERATIONS:
-        path, handler = f"{PREFIX}/{operation.route}", handler_of(operation, archive)
-        is_closed = operation.for_operators
-        routes.append(cached(path, handler, None, for_operators=is_closed))
     if fetcher is not None:
         handler = image_handler(archive, fetcher)
         routes.append(Route(f"{article}/image", in_time(handler)))
     if links is not None:
         routes += SubscriptionPages(archive, links, pages.page).routes()
-    middleware = [
+    errors = {
+        HTTPException: pages.error,
+        NewsAssetsError: pages.error,
+        Exception: pages.error,
+    }
+    middleware = _middleware(hosts, origins, requests_per_minute)
+    return Starlette(routes=routes, middleware=middleware, exception_handlers=errors)
+
+
+class _CachedRoutes:
+    """Makes routes whose answers are kept."""
+
+    def __init__(self, cache: AnswerCache, sessions: Sessions) -> None:
+        self._cache = cache
+        self._sessions = sessions
+
+    def __call__(
+        self,
+        path: str,
+        handler: Handler,
+        parameters: Collection[str] | None = (),
+        *,
+        for_operators: bool = False,
+    ) -> Route:
+        kept = self._cache.around(handler, parameters)
+        if for_operators:
+            kept = self._sessions.closed(kept)
+        return Route(path, in_time(kept))
+
+
+def _morning_route(archive: Archive, cache: AnswerCache, render: Render) -> Route:
+    morning = MorningPage(archive, render)
+    kept = cache.around(morning.page, MorningParameters.names(), visit_key)
+    return Route("/", in_time(keeps_visit(kept)))
+
+
+def _api_routes(archive: Archive, cached: _CachedRoutes) -> list[Route]:
+    """Return the routes of the API's operations, of their list and of their description."""
+    description = describe(OPERATIONS, version("news_assets"))
+    routes = [
+        Route(PREFIX, lambda request: json_document(api_map(OPERATIONS))),
+        Route(f"{PREFIX}/openapi.json", lambda request: json_document(description)),
+    ]
+    for operation in OPERATIONS:
+        path = f"{PREFIX}/{operation.route}"
+        handler = handler_of(operation, archive)
+        is_closed = operation.for_operators
+        routes.append(cached(path, handler, None, for_operators=is_closed))
+    return routes
+
+
+def _middleware(
+    hosts: Sequence[str], origins: Sequence[str], requests_per_minute: int
+) -> list[Middleware]:
+    return [
         Middleware(TrustedHostMiddleware, allowed_hosts=[*hosts], www_redirect=False),
         Middleware(_SafeHeaders),
         Middleware(KeptChoices),
@@ -240,12 +275,6 @@ def build_app(
         Middleware(RequestLimits, per_minute=requests_per_minute),
         Middleware(GZipMiddleware, minimum_size=1_000, compresslevel=5),
     ]
-    errors = {
-        HTTPException: pages.error,
-        NewsAssetsError: pages.error,
-        Exception: pages.error,
-    }
-    return Starlette(routes=routes, middleware=middleware, exception_handlers=errors)
 
 
 class _SafeHeaders:
@@ -283,14 +312,32 @@ def _operator_routes(
 ) -> list[Route]:
     """Return the routes of actions, polls, health, and metrics, which the cache keeps."""
     failed = FailureActions(archive, access, sessions, render)
-    actions = Actions(archive, access, sessions, render)
-    saved = query_actions.QueryActions(archive, sessions, render)
     messages = MessageActions(archive, sessions, render)
 
     def poll(request: Request, body: bytes) -> Response:
         return polls.request_polls(archive.desks, access, sessions.check(request), body)
 
-    article = "/operations/articles/{article_id:article_id}"
+    return [
+        *_article_routes(archive, access, sessions, render),
+        Route("/operations/failures/retry", posted(failed.retry), methods=["POST"]),
+        Route(RETRIES_PATH, private_page(sessions.closed(failed.retries))),
+        *_query_routes(archive, sessions, render),
+        Route(MESSAGES_PATH, private_page(messages.page), methods=["GET"]),
+        Route(MESSAGES_PATH, posted(messages.send_again), methods=["POST"]),
+        Route(f"{PREFIX}/{polls.PATH}", posted(poll), methods=["POST"]),
+        Route("/health", in_time(partial(health, archive))),
+        Route(LIVE_PATH, _live),
+        Route("/metrics", in_time(cache.around(partial(metrics, archive)))),
+    ]
+
+
+def _article_routes(
+    archive: Archive, access: Access, sessions: Sessions, render: Render
+) -> list[Route]:
+    """Return the routes of the log-in and of the actions on one article."""
+    actions = Actions(archive, access, sessions, render)
+    labels = LabelActions(archive, sessions)
+    article = f"/operations{_ARTICLE}"
     return [
         Route("/operations/login", private_page(actions.login_page), methods=["GET"]),
         Route("/operations/login", posted(actions.login), methods=["POST"]),
@@ -299,26 +346,19 @@ def _operator_routes(
         Route(f"{article}/retry", posted(actions.retry), methods=["POST"]),
         Route(f"{article}/withdraw", posted(actions.withdraw), methods=["POST"]),
         Route(f"{article}/bring-back", posted(actions.bring_back), methods=["POST"]),
-        Route(
-            f"{article}/label",
-            posted(LabelActions(archive, sessions).store),
-            methods=["POST"],
-        ),
-        Route("/operations/failures/retry", posted(failed.retry), methods=["POST"]),
-        Route(RETRIES_PATH, private_page(sessions.closed(failed.retries))),
-        Route(
-            query_actions.PATH,
-            private_page(sessions.closed(saved.page)),
-            methods=["GET"],
-        ),
-        Route(query_actions.PATH, posted(saved.save), methods=["POST"]),
-        Route(f"{query_actions.PATH}/delete", posted(saved.delete), methods=["POST"]),
-        Route(MESSAGES_PATH, private_page(messages.page), methods=["GET"]),
-        Route(MESSAGES_PATH, posted(messages.send_again), methods=["POST"]),
-        Route(f"{PREFIX}/{polls.PATH}", posted(poll), methods=["POST"]),
-        Route("/health", in_time(partial(health, archive))),
-        Route(LIVE_PATH, _live),
-        Route("/metrics", in_time(cache.around(partial(metrics, archive)))),
+        Route(f"{article}/label", posted(labels.store), methods=["POST"]),
+    ]
+
+
+def _query_routes(archive: Archive, sessions: Sessions, render: Render) -> list[Route]:
+    """Return the routes of the page of saved queries and of the actions on it."""
+    saved = query_actions.QueryActions(archive, sessions, render)
+    path = query_actions.PATH
+    page = private_page(sessions.closed(saved.page))
+    return [
+        Route(path, page, methods=["GET"]),
+        Route(path, posted(saved.save), methods=["POST"]),
+        Route(f"{path}/delete", posted(saved.delete), methods=["POST"]),
     ]
 
 

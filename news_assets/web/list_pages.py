@@ -121,8 +121,9 @@ def other_form(page: ListPage, archive: Archive, request: Request) -> Response:
         return calendar_file(page.calendar(archive, parameters))
     base = str(request.base_url).rstrip("/")
     if form in TABLE_FORMS:
+        with_texts = request.query_params.get("with") == "text"
         sheet = page.sheet
-        if page is SEARCH_PAGE and request.query_params.get("with") == "text":
+        if page is SEARCH_PAGE and with_texts:
             sheet = articles_sheet(with_texts=True)
         batches = sheet.batches(archive, parameters, base)
         return spreadsheet(form, page.operation.path, sheet.columns, batches)

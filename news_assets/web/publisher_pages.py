@@ -84,10 +84,9 @@ def publisher_view(
         return None
     today = day_of(now, archive.zone_of(one.desk, one.agency))
     first_day = today - timedelta(days=_DAYS - 1)
-    given = {"desk": one.desk, "agency": one.agency}
+    sources: Sequence[SourceItem] = ()
     with archive.lake.latest() as lake:
-        counts = lake.query(_RHYTHM, given | {"first_day": first_day})
-        sources = []
+        counts = _counts_by_day(lake, one, first_day)
         if desk is not None and agency is not None:
             # silences are judged by what the whole desk publishes
             silences = archive.silences(lake, desk, now)
@@ -100,7 +99,6 @@ def publisher_view(
         agency=one.agency,
         limit=_NEWEST,
     )
-    by_day = dict(counts.iter_rows())
     return PublisherView(
         desk=one.desk,
         key=one.agency,
@@ -109,8 +107,8 @@ def publisher_view(
         sources=sources,
         newest=newest,
         changes=changes,
-        bars=_bars(by_day, first_day, today),
-        article_count=sum(by_day.values()),
+        bars=_bars(counts, first_day, today),
+        article_count=sum(counts.values()),
         address=SearchAddress(sort="date", desk=one.desk, agency=one.agency),
     )
 
@@ -130,6 +128,13 @@ def _sources_of(
 ) -> list[SourceItem]:
     alone = replace(desk, agencies=(agency,))
     return [SourceItem(**row) for row in source_rows(lake, alone, silences, now)]
+
+
+def _counts_by_day(
+    lake: Snapshot, one: OnePublisher, first_day: date
+) -> dict[str, int]:
+    given = {"desk": one.desk, "agency": one.agency, "first_day": first_day}
+    return dict(lake.query(_RHYTHM, given).iter_rows())
 
 
 def _bars(counts: dict[str, int], first: date, last: date) -> Sequence[Bar]:

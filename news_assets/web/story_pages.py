@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import date, datetime, timedelta
+from operator import attrgetter
 from typing import Annotated, Final
 from urllib.parse import quote
 
@@ -196,10 +197,14 @@ class StoryEvent:
 
 def events_of_story(view: StoryView) -> list[StoryEvent]:
     """Return articles, edits and what became of the story in the order of time."""
-    events = [StoryEvent(at=one.published_at, article=one) for one in view.articles]
-    events += [StoryEvent(at=one.replaced_at, edit=one) for one in view.edits]
-    events += [StoryEvent(at=one.changed_at, change=one) for one in view.changes]
-    return sorted(events, key=lambda one: one.at)
+    events: list[StoryEvent] = []
+    for article in view.articles:
+        events.append(StoryEvent(at=article.published_at, article=article))
+    for edit in view.edits:
+        events.append(StoryEvent(at=edit.replaced_at, edit=edit))
+    for change in view.changes:
+        events.append(StoryEvent(at=change.changed_at, change=change))
+    return sorted(events, key=attrgetter("at"))
 
 
 # --- lists ----------------------------------------------------------------------------

@@ -123,9 +123,11 @@ def _ends(address: TrendAddress, counted: Sequence[_Counted]) -> tuple[date, dat
     The first is later than the last where there are none, and _MAX_YEARS before it at
     most.
     """
-    days = [day for one in counted for day in one.facets["day"]]
-    first = address.from_day or date.fromisoformat(min(days, default="9999-12-31"))
-    last = address.to_day or date.fromisoformat(max(days, default="0001-01-01"))
+    days: list[date] = []
+    for one in counted:
+        days += map(date.fromisoformat, one.facets["day"])
+    first = address.from_day or min(days, default=date.max)
+    last = address.to_day or max(days, default=date.min)
     earliest = date(max(1, last.year - _MAX_YEARS), 1, 1)
     return max(first, earliest), last
 

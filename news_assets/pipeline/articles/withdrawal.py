@@ -132,8 +132,10 @@ def _delete_answers(rows: Rows, ids: Collection[str]) -> None:
     """Delete the cached enrichments of articles, and the answers of language models
     about them; what these cost stays.
     """
-    inputs = {row.input_hash for row in rows.read(EnrichedArticle, article_id=ids)}
-    inputs |= {call.input_hash for call in rows.read(ModelCall, article_id=ids)}
+    enriched = rows.read(EnrichedArticle, article_id=ids)
+    called = rows.read(ModelCall, article_id=ids)
+    inputs = {row.input_hash for row in enriched}
+    inputs.update(call.input_hash for call in called)
     rows.delete(CachedEnrichment, input_hash=inputs)
     # perhaps of its earlier texts
     rows.delete(CachedEnrichment, article_id=[None], enricher=["local"])

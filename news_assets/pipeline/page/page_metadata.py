@@ -166,7 +166,8 @@ def _subtitle(tree: HtmlElement, article: Node, title: str | None) -> str | None
 
 def _tags(article: Node, meta: MetaTags) -> tuple[str, ...]:
     known: dict[str, str] = {}
-    for text in (*texts_of(article.get("keywords"), "name"), *contents(meta, *_TAGS)):
+    of_article = texts_of(article.get("keywords"), "name")
+    for text in (*of_article, *contents(meta, *_TAGS)):
         for part in map(plain_text, re.split(r"[,;]", text)):
             if 1 < len(part) <= _MAX_TAG_CHARS:
                 known.setdefault(part.casefold(), part)

@@ -132,9 +132,13 @@ def meeting_contents(listing: MeetingListing, url: str) -> Contents:
     the list.
     """
     entries = tuple(_meeting_entry(meeting, url) for meeting in listing.meetings)
-    dated = sum(entry.published_at is not None for entry in entries) / len(entries)
-    titled = sum(bool(entry.title) for entry in entries) / len(entries)
-    return Contents(entries=entries, dated_ratio=dated, titled_ratio=titled)
+    dated = [entry for entry in entries if entry.published_at is not None]
+    titled = [entry for entry in entries if entry.title]
+    return Contents(
+        entries=entries,
+        dated_ratio=len(dated) / len(entries),
+        titled_ratio=len(titled) / len(entries),
+    )
 
 
 def _meeting_entry(meeting: Meeting, url: str) -> ListedEntry:

@@ -65,15 +65,17 @@ def features_of(title: str | None, text: str, language: str | None) -> Features:
     """Return the features of an article; `language` is a BCP 47 tag."""
     primary = (language or "").partition("-")[0].lower()
     stop = stopwords(primary)
-    headline = " ".join((title or "").split())
     body = prose(_without_tags(text[:_TEXT_CHARS]))
+    headline = " ".join((title or "").split())
     if body.casefold().startswith(headline.casefold()):
         headline = ""
-    in_headline, in_body = word_spans(headline), word_spans(body)
-    words = [word for word, _, _ in (*in_headline, *in_body)]
-    stems = Counter(_stems(words[:_WORDS], primary, stop)).most_common()
-    in_title = word_spans(title or body.partition("\n")[0])[:_TITLE_WORDS]
-    title_stems = _stems([word for word, _, _ in in_title], primary, stop)
+    in_headline = word_spans(headline)
+    in_body = word_spans(body)
+    first_words = _words_of([*in_headline, *in_body][:_WORDS])
+    stems = Counter(_stems(first_words, primary, stop)).most_common()
+    in_title = word_spans(title or body.partition("\n")[0])
+    title_words = _words_of(in_title[:_TITLE_WORDS])
+    title_stems = _stems(title_words, primary, stop)
     names = _names(headline, in_headline, body, in_body, stop)
     numbers = set(_numbers(f"{headline}\n{body}"))
     return Features(
@@ -148,6 +150,10 @@ def _distinct(kind: str, texts: Collection[str]) -> "Codes":
 def _stems(words: Iterable[str], language: str, stop: Collection[str]) -> list[str]:
     """Return the stems of words, without stop words and numbers."""
     return [stem(word, language) for word in words if _is_word(word, stop)]
+
+
+def _words_of(spans: _Spans) -> list[str]:
+    return [word for word, _, _ in spans]
 
 
 def _is_word(word: str, stop: Collection[str]) -> bool:

@@ -262,7 +262,9 @@ def _update_day(
     kept: Kept,
 ) -> Counter[str]:
     gone = {*work.pending, *work.lost}
-    shrunk = {work.former[key] for key in gone & work.former.keys()} | work.stale
+    shrunk = set(work.stale)
+    for article_id in gone & work.former.keys():
+        shrunk.add(work.former[article_id])
     touched = set(shrunk)
     counts: Counter[str] = Counter()
     if work.lost:
@@ -274,9 +276,8 @@ def _update_day(
         of_model = {key for key, one in work.pending.items() if one.model == model}
         order = _order(lake, work.day, of_model)
         for start in range(0, len(order), STORED_TOGETHER):
-            articles = _read(
-                lake, order[start : start + STORED_TOGETHER], work, sandbox
-            )
+            batch = order[start : start + STORED_TOGETHER]
+            articles = _read(lake, batch, work, sandbox)
             mentions = _mentions(articles, sandbox)
             touched |= _store_placed(lake, articles, mentions, loaded, clock(), counts)
         touched |= _split(lake, shrunk, loaded, work.day, clock(), counts)

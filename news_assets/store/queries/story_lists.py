@@ -18,6 +18,7 @@ from news_assets.pipeline.stories.briefing import (
 from news_assets.pipeline.stories.unusual import ThemeHabits
 from news_assets.pipeline.stories.window import DAYS
 from news_assets.store.lake import Lake
+from news_assets.store.transaction import Snapshot
 
 # twice as many publishers count as much as being published half a day later, so that the
 # order does not change while time passes
@@ -141,21 +142,31 @@ def ranked_stories(
     }
     with lake.latest() as reader:
         rows = reader.rows_of(_RANKED, given)
-        first_days = [filters.first_day, *(row["day"] for row in rows)]
-        last_days = [filters.last_day, *(row["last_day"] for row in rows)]
-        shown = {
-            "ids": [row["story_id"] for row in rows],
-            "central": [row["article_id"] for row in rows],
-            "first_day": min(first_days),
-            "last_day": max(last_days),
-        }
-        themes = {row["story_id"]: row for row in reader.rows_of(_THEMES, shown)}
+        themes = _themes_of(reader, rows, filters)
     found = []
     for row in rows:
         of_story = themes.get(row["story_id"], {"theme_code": None, "language": None})
         lists = {name: tuple(row[name]) for name in ("publishers", "languages")}
         found.append(StoryItem(**row | of_story | lists))
     return found
+
+
+def _themes_of(
+    reader: Snapshot, rows: Sequence[dict[str, Any]], filters: StoryFilters
+) -> dict[str, dict[str, Any]]:
+    """Return theme and language of the central articles of stories, by story_id."""
+    first_days = [filters.first_day]
+    last_days = [filters.last_day]
+    for row in rows:
+        first_days.append(row["day"])
+        last_days.append(row["last_day"])
+    central = {
+        "ids": [row["story_id"] for row in rows],
+        "central": [row["article_id"] for row in rows],
+        "first_day": min(first_days),
+        "last_day": max(last_days),
+    }
+    return {row["story_id"]: row for row in reader.rows_of(_THEMES, central)}
 
 
 _ARTICLES: Final = 5  # of a story, each of another publisher

@@ -538,8 +538,10 @@ class Searcher:
         scores = _scores(documents, known, has_least=False)
         best = [replace(one, score=scores.get(key, 0.0)) for key, one in found.items()]
         best.sort(key=lambda one: (-one.score, -one.published_ts))
-        rest = [one for one in listed.candidates if one.article_id not in found]
-        rest = [replace(one, score=0.0) for one in rest]
+        rest: list[Candidate] = []
+        for one in listed.candidates:
+            if one.article_id not in found:
+                rest.append(replace(one, score=0.0))
         return replace(listed, candidates=(*best, *rest))
 
     def _confirmed(
