@@ -242,7 +242,7 @@ _PANELS: Mapping[str, tuple[str, ...]] = {
 _UsageError: Any = typer.BadParameter.__base__
 
 
-def command_named(name: str) -> Any:
+def _command_named(name: str) -> Any:
     """Return the command or group of this name in `_COMMANDS`, with its options."""
     place, text = _COMMANDS[name]
     module, _, attribute = place.partition(":")
@@ -271,7 +271,7 @@ class _LazyGroup(TyperGroup):
     ) -> tuple[str | None, Any, list[str]]:
         name, command, rest = super().resolve_command(ctx, args)
         if name in _COMMANDS:
-            command = command_named(name)
+            command = _command_named(name)
         return name, command, rest
 
 

@@ -31,7 +31,7 @@ from news_assets.records.derived import USUAL
 from news_assets.records.desks import Caps, KeepDays, ReasoningEffort
 from news_assets.records.model_calls import Ceilings
 
-SETTINGS_FILE = "settings.env"
+_SETTINGS_FILE = "settings.env"
 _PREFIX = "NEWS_"
 _TOKENS = "NEWS_TOKEN_"  # names that a desk file or a file of queries gives
 
@@ -562,7 +562,7 @@ def _set_from_file(home: Path) -> Mapping[str, str]:
     Raises:
         SettingsError: One line for each line that is not a variable, or not a setting.
     """
-    path = home / SETTINGS_FILE
+    path = home / _SETTINGS_FILE
     try:
         with path.open(encoding="utf-8") as file:
             bindings = [one for one in parse_stream(file) if one.key or one.error]

@@ -60,7 +60,7 @@ _OF_ARTICLE = (
 
 
 app = typer.Typer(add_completion=False, no_args_is_help=True)
-Stage = Annotated[
+_Stage = Annotated[
     str | None, typer.Option(help="only this stage, by the name of its asset")
 ]
 
@@ -94,7 +94,7 @@ _Limit = Annotated[int | None, typer.Option(min=1, help="maximum number of failu
 @app.command("list")
 def _list_failures(
     desk: Desk = None,
-    stage: Stage = None,
+    stage: _Stage = None,
     agency: Agency = None,
     limit: _Limit = None,
     as_json: Json = False,
@@ -244,7 +244,7 @@ _RunNow = Annotated[
 def retry_failures(
     article_ids: _ArticleIds = None,
     desk: Desk = None,
-    stage: Stage = None,
+    stage: _Stage = None,
     agency: Agency = None,
     run_now: _RunNow = False,
 ) -> None:

@@ -34,7 +34,7 @@ from news_assets.store.queries.copies import (
     next_first,
 )
 
-Copies = Mapping[str, Sequence[Copy]]
+_Copies = Mapping[str, Sequence[Copy]]
 _Sentiment = Literal["positive", "neutral", "negative"]
 
 _FACET_VALUES = 6
@@ -116,7 +116,7 @@ def search_articles(
         show(answer, query, others)
 
 
-def _facts(answer: SearchAnswer, others: Copies) -> dict[str, Any]:
+def _facts(answer: SearchAnswer, others: _Copies) -> dict[str, Any]:
     """Return an answer as it is printed with --json."""
     lines = []
     for hit in answer.hits:
@@ -150,7 +150,7 @@ def _whole_name(body: str) -> str:
 
 def hits_with_copies(
     hits: Sequence[SearchHit], filters: Filters
-) -> tuple[tuple[SearchHit, ...], Copies]:
+) -> tuple[tuple[SearchHit, ...], _Copies]:
     """Return the hits, each matter once, and their copies; if the lake cannot be read,
     say so, and no copies.
 
@@ -170,7 +170,7 @@ def hits_with_copies(
         return tuple(hits), {}
 
 
-def show(answer: SearchAnswer, text: str, others: Copies) -> None:
+def show(answer: SearchAnswer, text: str, others: _Copies) -> None:
     """Print hits, each with its copies, and facets as a table."""
     terminal = Terminal()
     title = (

@@ -111,7 +111,7 @@ def progress(items: Iterable[_Thing], label: str) -> Iterable[_Thing]:
     )
 
 
-class Documents:
+class _Documents:
     """Standard output as a text file: exact in a file or pipe, one defused line after
     the other on a terminal.
     """
@@ -131,7 +131,7 @@ class Documents:
             sys.stdout.buffer.write(data)
 
 
-documents = Documents()
+documents = _Documents()
 
 
 def write_document(data: bytes, output: Path | None) -> None:

@@ -16,21 +16,21 @@ from news_assets.records.desks import Desk
 from news_assets.store.queries.freshness import freshness_checks
 
 # what `dg.define_asset_job` returns: Dagster does not export its type
-AssetJob: TypeAlias = Any
-Jobs: TypeAlias = Sequence[AssetJob]
+_AssetJob: TypeAlias = Any
+Jobs: TypeAlias = Sequence[_AssetJob]
 
 FRESHNESS = "freshness"
-REPORT = "daily_report"
+_REPORT = "daily_report"
 MAINTENANCE = "lake_maintenance"
 BATCHES = "enrichment_batches"
 ALERTS = "alerts"
 STORIES = "stories"
 DATASET = "dataset"
 _MAX_RUNTIME_TAG = "dagster/max_runtime"  # in seconds, of Dagster's run monitoring
-DAILY_JOBS = (REPORT, MAINTENANCE)
+DAILY_JOBS = (_REPORT, MAINTENANCE)
 # of one asset over all desks each
 _SHARED_ASSETS = (
-    (REPORT, ("newsroom", "daily_report"), "The report of a day, over all desks."),
+    (_REPORT, ("newsroom", "daily_report"), "The report of a day, over all desks."),
     (
         MAINTENANCE,
         ("lake", "maintenance"),
@@ -59,12 +59,12 @@ _SHARED_ASSETS = (
 )
 
 
-def job_named(jobs: Jobs, name: str) -> AssetJob:
+def job_named(jobs: Jobs, name: str) -> _AssetJob:
     """Return the job with this name."""
     return next(job for job in jobs if job.name == name)
 
 
-def build_desk_jobs(desk: Desk, max_run_s: int = 0) -> list[AssetJob]:
+def build_desk_jobs(desk: Desk, max_run_s: int = 0) -> list[_AssetJob]:
     """Return the desk's jobs: `_poll` by agency, `_articles` by agency and day, and
     `_checks` over all its rows.
 
@@ -100,7 +100,7 @@ def build_desk_jobs(desk: Desk, max_run_s: int = 0) -> list[AssetJob]:
     ]
 
 
-def build_shared_jobs(desks: Sequence[Desk], max_run_s: int = 0) -> list[AssetJob]:
+def build_shared_jobs(desks: Sequence[Desk], max_run_s: int = 0) -> list[_AssetJob]:
     """Return the jobs over all desks: freshness checks, daily report, maintenance,
     batches, alerts, stories and the published data set.
     """
@@ -149,7 +149,7 @@ def build_schedules(
     by_name = {job.name: job for job in jobs}
     schedules = [
         _at_times(by_name[FRESHNESS], "7,37 * * * *", "half_hourly"),
-        _report_of_yesterday(by_name[REPORT]),
+        _report_of_yesterday(by_name[_REPORT]),
         _at_times(by_name[MAINTENANCE], "17 4 * * *", "daily"),
     ]
     if has_dataset:
@@ -160,7 +160,7 @@ def build_schedules(
     return schedules
 
 
-def _at_times(job: AssetJob, cron: str, how_often: str) -> dg.ScheduleDefinition:
+def _at_times(job: _AssetJob, cron: str, how_often: str) -> dg.ScheduleDefinition:
     return dg.ScheduleDefinition(
         name=f"{job.name}_{how_often}",
         target=job,
@@ -171,7 +171,7 @@ def _at_times(job: AssetJob, cron: str, how_often: str) -> dg.ScheduleDefinition
     )
 
 
-def _report_of_yesterday(job: AssetJob) -> dg.ScheduleDefinition:
+def _report_of_yesterday(job: _AssetJob) -> dg.ScheduleDefinition:
     @dg.schedule(
         name=f"{job.name}_daily",
         target=job,

@@ -192,7 +192,7 @@ _logger = logging.getLogger(__name__)
 
 # each takes some 0.3 s more; larger ranges get smaller with each attempt
 # (`run_planner`)
-MAX_ARTICLES = 100
+_MAX_ARTICLES = 100
 
 
 def run_apart(
@@ -210,7 +210,7 @@ def run_apart(
     None if there are more than MAX_ARTICLES: nothing was done.
     """
     backlog = work_of(lake, desk, stage, keys, clock())
-    if backlog.height > MAX_ARTICLES:
+    if backlog.height > _MAX_ARTICLES:
         _logger.debug("%s: %d articles are too many", stage.name, backlog.height)
         return None
     # deletes rows of lost articles

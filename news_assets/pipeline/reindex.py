@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 # about 120 MB with texts and vectors; two chunks are in memory at once
-CHUNK_DOCUMENTS = 5_000
+_CHUNK_DOCUMENTS = 5_000
 _RECEIPTS_PER_TRANSACTION = 10_000
 
 
@@ -120,8 +120,8 @@ def sync_desk(
         for ids, documents in chunks:
             extra += _send(index, sandbox, desk, ids, documents)
             on_progress(len(ids))
-    for start in range(0, len(extra), CHUNK_DOCUMENTS):
-        index.delete(extra[start : start + CHUNK_DOCUMENTS])
+    for start in range(0, len(extra), _CHUNK_DOCUMENTS):
+        index.delete(extra[start : start + _CHUNK_DOCUMENTS])
     return changed.height + len(extra)
 
 
@@ -140,10 +140,10 @@ def _chunks(changed: "pl.DataFrame") -> Iterator["pl.DataFrame"]:
     together: list[pl.DataFrame] = []
     for month in by_month.partition_by("month", maintain_order=True):
         height = sum(one.height for one in together)
-        if together and height + month.height > CHUNK_DOCUMENTS:
+        if together and height + month.height > _CHUNK_DOCUMENTS:
             yield pl.concat(together)
             together = []
-        *whole, rest = month.iter_slices(CHUNK_DOCUMENTS)
+        *whole, rest = month.iter_slices(_CHUNK_DOCUMENTS)
         yield from whole
         together.append(rest)
     if together:

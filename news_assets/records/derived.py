@@ -311,7 +311,7 @@ class Change:
     committed_at: Annotated[datetime, "time of the commit's transaction"]
 
 
-StoryId = Annotated[
+_StoryId = Annotated[
     str, "id of the story, which never changes: day and hash of its first article"
 ]
 
@@ -324,7 +324,7 @@ class StoryMember:
     desk: Desk_
     agency: Agency_
     day: Day_
-    story_id: StoryId
+    story_id: _StoryId
     first_seen_at: Annotated[datetime, "time of the poll that first listed the article"]
     content_hash: Annotated[str, "content_hash of the article that it was made from"]
     model: Annotated[str, "name of the model of the vector"]
@@ -379,7 +379,7 @@ class Story:
     withdrawn.
     """
 
-    story_id: StoryId
+    story_id: _StoryId
     article_id: Annotated[str, "the article that is nearest to all others"]
     title: Annotated[str | None, "its headline"]
     day: Annotated[date, "day of the story's first article"]
@@ -404,7 +404,7 @@ class StoryChange:
     """What became of a story, beside articles that joined it."""
 
     change_id: Annotated[str, "hash of the kind, the stories and the article"]
-    story_id: StoryId
+    story_id: _StoryId
     kind: Annotated[
         str,
         "merged (it is part of other_id now), split (other_id was part of it), moved (article_id"

@@ -40,7 +40,7 @@ from news_assets.store.transaction import Snapshot
 if TYPE_CHECKING:
     import polars
 
-Resource = dict[str, Any]
+_Resource = dict[str, Any]
 
 CARD = "datapackage.json"
 _STAMP = "%Y%m%dT%H%M%SZ"
@@ -48,7 +48,7 @@ _PROFILE = "https://datapackage.org/profiles/2.0/datapackage.json"
 _LICENCE = "notspecified"  # the name for none at licenses.opendefinition.org
 _PARQUET = "FORMAT parquet, COMPRESSION zstd, RETURN_STATS true"
 # more, as after a backfill, make a whole issue: a file is read into memory for its hash
-MOST_CHANGES = 100_000
+_MOST_CHANGES = 100_000
 # other files of the folder are not deleted
 _OURS = re.compile(r"(articles/day=[\d-]{10}|changes)/\d{8}T\d{6}Z\w*\.parquet")
 _DAY = re.compile(r"day=([\d-]{10})")
@@ -105,7 +105,7 @@ def publish(
     lake: Lake,
     options: DatasetOptions,
     now: datetime,
-    most_changes: int = MOST_CHANGES,
+    most_changes: int = _MOST_CHANGES,
 ) -> Issue:
     """Publish the next issue; an issue with nothing but its date if nothing changed.
 
@@ -230,11 +230,11 @@ class _Maker:
                 )
         return f"{sql} WHERE a.outcome = 'ok' AND {condition}"
 
-    def _write_days(self, days: Iterable[str]) -> list[Resource]:
+    def _write_days(self, days: Iterable[str]) -> list[_Resource]:
         """Write a file for each day that has articles, a month at a time: a file of the
         lake has a month.
         """
-        written: list[Resource] = []
+        written: list[_Resource] = []
         for _, month in groupby(sorted(days), key=lambda day: day[:7]):
             rows = self._rows(_in_days(month))
             written += self._copy(
@@ -249,7 +249,7 @@ class _Maker:
 
     def _write_changes(
         self, days: Iterable[str], since: Cursor, until: Cursor
-    ) -> Resource:
+    ) -> _Resource:
         """Write the rows of changed articles, and the ids of removed ones."""
         condition = f"{_in_days(days)} AND {_OF_CHANGED}"
         (written,) = self._copy(
@@ -261,8 +261,8 @@ class _Maker:
         return {**written, "since": str(since), "until": str(until)}
 
     def _kept_changes(
-        self, listed: Sequence[Resource], removed: int, now: datetime
-    ) -> list[Resource]:
+        self, listed: Sequence[_Resource], removed: int, now: datetime
+    ) -> list[_Resource]:
         """Return the changes of former issues that are not too old; a file with an
         article that was removed since is written again without it.
         """
@@ -275,7 +275,7 @@ class _Maker:
             kept.append(self._without_removed(one) if removed else one)
         return kept
 
-    def _without_removed(self, changes: Resource) -> Resource:
+    def _without_removed(self, changes: _Resource) -> _Resource:
         rows = f"FROM read_parquet({quoted(self.folder.path(changes['path']))})"
         is_removed = (
             "change = 'stored' AND article_id IN (SELECT article_id FROM removed)"
@@ -288,7 +288,7 @@ class _Maker:
         (written,) = self._copy(f"{rows} WHERE NOT ({is_removed})", name, _PARQUET)
         return {**changes, **written}
 
-    def _copy(self, sql: str, name: str, options: str) -> list[Resource]:
+    def _copy(self, sql: str, name: str, options: str) -> list[_Resource]:
         """Write the rows of a SELECT; return the files as resources."""
         target = self.folder.path(name)
         if self.folder.address.is_local:
@@ -298,7 +298,7 @@ class _Maker:
         ).fetchall()
         return [self._resource(file, rows) for file, rows, *_ in copied]
 
-    def _resource(self, file: str, rows: int) -> Resource:
+    def _resource(self, file: str, rows: int) -> _Resource:
         digest, size = self.snapshot.query(
             f"SELECT sha256(content), size FROM read_blob({quoted(file)})"
         ).row(0)
@@ -328,7 +328,7 @@ class _Maker:
         return found
 
     def _write_card(
-        self, resources: Sequence[Resource], until: Cursor, now: datetime
+        self, resources: Sequence[_Resource], until: Cursor, now: datetime
     ) -> None:
         """Write the schemas, and then the data package that names them."""
         own = self._columns()
@@ -373,7 +373,7 @@ class _Maker:
 
     # --- files of former issues -------------------------------------------------------
 
-    def _delete_unlisted(self, resources: Iterable[Resource]) -> None:
+    def _delete_unlisted(self, resources: Iterable[_Resource]) -> None:
         """Delete the files of former issues, and of runs that died.
 
         DuckDB deletes files, also on S3, only as those of a lake: one in memory lists
@@ -420,11 +420,11 @@ def _after(since: Cursor) -> dict[str, int]:
     return {"commit": since.commit_id, "sequence": since.sequence}
 
 
-def _path(resource: Resource) -> str:
+def _path(resource: _Resource) -> str:
     return str(resource["path"])
 
 
-def _is_of_day(resource: Resource) -> bool:
+def _is_of_day(resource: _Resource) -> bool:
     return "day" in resource
 
 
@@ -433,7 +433,7 @@ def _in_days(days: Iterable[str]) -> str:
     return f"a.day IN ({listed or 'NULL'})"
 
 
-def _described(resources: Sequence[Resource]) -> str:
+def _described(resources: Sequence[_Resource]) -> str:
     """Return what the data set is, for persons, in Markdown."""
     days = sorted(one["day"] for one in resources if _is_of_day(one))
     span = f" of the days {days[0]} to {days[-1]}" if days else ""

@@ -36,7 +36,7 @@ _DROPPED_WITH_CONTENT = {
 }
 # parsing takes quadratic time in the depth: 0.3 s for so many nested tags, 30 s for ten
 # times more
-MAX_TAGS = 10_000
+_MAX_TAGS = 10_000
 
 
 def plain_text(markup: str) -> str:
@@ -95,6 +95,6 @@ def _cut(markup: str) -> str:
     limits.
     """
     text = clean_text(markup[: most("markup")])
-    if text.count("<") < MAX_TAGS:
+    if text.count("<") < _MAX_TAGS:
         return text
-    return "<".join(text.split("<", MAX_TAGS)[:MAX_TAGS])
+    return "<".join(text.split("<", _MAX_TAGS)[:_MAX_TAGS])

@@ -46,7 +46,7 @@ def cell_of(value: object) -> str | float | None:
     return spreadsheet_cell(json_of(value).strip('"'))
 
 
-SHEET_ROWS: Final = 1_048_576  # of XLSX, with the header
+_SHEET_ROWS: Final = 1_048_576  # of XLSX, with the header
 CELL_CHARS: Final = 32_767
 _CUT: Final = " [cut: a cell holds no more]"
 _EXACT: Final = 2**53  # larger whole numbers lose digits in a spreadsheet
@@ -114,7 +114,7 @@ class _Sheet:
     @property
     def is_full(self) -> bool:
         """Whether no further row fits."""
-        return self._next_row == SHEET_ROWS
+        return self._next_row == _SHEET_ROWS
 
     def add(self, values: Sequence[object]) -> None:
         """Write the next row."""

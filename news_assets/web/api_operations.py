@@ -232,7 +232,7 @@ TRENDS: Final = Operation(
     item=Trends,
     parts=(TrendSeries, TrendPoint),
 )
-BRIEFING: Final = Operation(
+_BRIEFING: Final = Operation(
     path="briefing",
     summary=(
         "What the articles of the stories of some days say, or of those about a query: sentences,"
@@ -353,7 +353,7 @@ OPERATIONS: Final = (
             CountedTheme,
         ),
     ),
-    BRIEFING,
+    _BRIEFING,
     Operation(
         path="agencies",
         summary="The agencies of the desk files; with a name those that fit, the best first",

@@ -21,7 +21,7 @@ from news_assets.web.page_times import CHOICES, zone_of
 from news_assets.web.phrases import language_of
 
 _MAX_AGE_SECONDS: Final = 60.0  # pages also say what is due now, and minutes ago
-MAX_BYTES: Final = 8_000_000
+_MAX_BYTES: Final = 8_000_000
 _ENTRY_BYTES: Final = 2_000  # of an answer's headers and the dictionaries that hold it
 
 Handler = Callable[[Request], Response]
@@ -134,7 +134,7 @@ class AnswerCache:
             self._drop(key)
             self._kept[key] = kept
             self._bytes += _size(key, kept)
-            while self._bytes > MAX_BYTES:
+            while self._bytes > _MAX_BYTES:
                 self._drop(next(iter(self._kept)))
 
     def _drop(self, key: _Key) -> None:

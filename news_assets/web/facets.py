@@ -19,7 +19,7 @@ _PRESETS: Final = (("today", 1), ("the last 7 days", 7), ("the last 30 days", 30
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Facet:
+class _Facet:
     """The values of a facet to show, with their counts; there are `total` of them.
 
     Themes are in the order of their tree, and `levels` has the level of each, from 1.
@@ -33,7 +33,7 @@ class Facet:
 
 
 @dataclass(frozen=True, slots=True)
-class Preset:
+class _Preset:
     """A time of publication that ends today."""
 
     label: str
@@ -43,7 +43,7 @@ class Preset:
 
 def facets_of(
     archive: Archive, address: SearchAddress, answer: SearchPart
-) -> list[Facet]:
+) -> list[_Facet]:
     """Return the facets of an answer; of one with a chosen value also the other values."""
     found = []
     for name, label in FACET_LABELS.items():
@@ -62,7 +62,7 @@ def facets_of(
             levels = _tree(archive, counts, shown, address.desk)
             shown = list(levels)
         of_shown = {value: counts[value] for value in shown}
-        facet = Facet(
+        facet = _Facet(
             name=name, label=label, counts=of_shown, total=len(counts), levels=levels
         )
         found.append(facet)
@@ -91,14 +91,14 @@ def _tree(
     return {code: len(paths[code]) for code in sorted(paths, key=place)}
 
 
-def presets(archive: Archive, address: SearchAddress) -> list[Preset]:
+def presets(archive: Archive, address: SearchAddress) -> list[_Preset]:
     """Return the times to choose with one click; today is that of the first desk."""
     today = archive.today()
     found = []
     for label, days in _PRESETS:
         first = today - timedelta(days=days - 1)
         is_chosen = address.from_day == first and address.to_day is None
-        found.append(Preset(label, first, is_chosen))
+        found.append(_Preset(label, first, is_chosen))
     return found
 
 

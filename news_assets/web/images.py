@@ -19,7 +19,7 @@ from news_assets.web.archive import Archive
 MAX_BYTES: Final = 5_000_000
 _KEPT: Final = 20  # images in memory, for an hour at most
 # SVG can have scripts
-KINDS: Final = {
+_KINDS: Final = {
     "image/avif",
     "image/gif",
     "image/jpeg",
@@ -64,17 +64,17 @@ def _fetch(fetcher: Fetcher, url: str) -> tuple[str, bytes | None]:
     try:
         page = fetcher.fetch(
             PageRequest(
-                url, max_s=_FETCH_S, headers=(("Accept", ", ".join(sorted(KINDS))),)
+                url, max_s=_FETCH_S, headers=(("Accept", ", ".join(sorted(_KINDS))),)
             )
         )
     except FetchError as error:
         return f"the image could not be fetched: {error}", None
     kind = page.content_type.partition(";")[0].strip().lower()
-    if kind not in KINDS:
+    if kind not in _KINDS:
         return (
             (
                 f"the image has the type {kind[:40] or 'unknown'}; shown are"
-                f" {', '.join(sorted(KINDS))}"
+                f" {', '.join(sorted(_KINDS))}"
             ),
             None,
         )

@@ -64,7 +64,7 @@ from news_assets.web.spreadsheets import (
 from news_assets.web.story_pages import page_of_story, story_entries
 from news_assets.web.trends import TREND_COLUMNS, trend_rows
 
-Entries = Callable[[Archive, Sequence[Any], str], list[Entry]]
+_Entries = Callable[[Archive, Sequence[Any], str], list[Entry]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +81,7 @@ class ListPage:
     template: str
     operation: Operation
     sheet: Spreadsheet
-    entries: Entries | None = None
+    entries: _Entries | None = None
     of_feed: Mapping[str, str] = field(default_factory=dict)
     calendar: Callable[[Archive, Any], bytes] | None = None
 

@@ -23,7 +23,7 @@ from news_assets.web.archive import Archive
 
 
 @dataclass(frozen=True, slots=True)
-class Tool:
+class _Tool:
     """An operation as a tool; `about` says when to use it, and with what."""
 
     path: str
@@ -37,47 +37,47 @@ class Tool:
 
 _BY_PATH: Final = {one.path: one for one in OPERATIONS}
 TOOLS: Final = {
-    "search_articles": Tool(
+    "search_articles": _Tool(
         "search",
         "Search the news articles by words, by meaning or both; without words it lists the newest."
         " Take the keys of publishers from find_publisher. Answers with ids, titles, snippets and"
         " counts; read a whole text with get_article.",
     ),
-    "find_publisher": Tool(
+    "find_publisher": _Tool(
         "agencies",
         "Find the key of a publisher (agency) by its name, which may be partial, without accents"
         " or misspelt. Other tools take `desk` and `agency` of the answer.",
     ),
-    "get_article": Tool(
+    "get_article": _Tool(
         "articles/{article_id}",
         "Read one article: its text, summary, theme, earlier versions, copies by other publishers"
         " and similar articles. Ids come from search_articles and list_articles.",
     ),
-    "list_articles": Tool(
+    "list_articles": _Tool(
         "articles",
         "List the stored articles of a publisher or of some days, newest first, without texts and"
         " without a search; also those with the outcome failed or withdrawn.",
     ),
-    "find_meetings": Tool(
+    "find_meetings": _Tool(
         "meetings",
         "Find meetings of councils and other public bodies, those to come first: by words or"
         " topic of an agenda item, body, status and days.",
     ),
-    "get_meeting": Tool(
+    "get_meeting": _Tool(
         "meetings/{meeting_id}",
         "Read one meeting: its agenda, documents, time, place and how to take part. Ids come from"
         " find_meetings.",
     ),
-    "get_matter": Tool(
+    "get_matter": _Tool(
         "matters/{desk}/{agency}/{matter}",
         "Follow one matter (bill, case) through all meetings that had it, with votes. Its key is"
         " `matter` of an agenda item or of a hit.",
     ),
-    "get_person": Tool(
+    "get_person": _Tool(
         "persons/{desk}/{agency}/{person}",
         "Read the offices and votes of one member of a body, the newest first.",
     ),
-    "list_changes": Tool(
+    "list_changes": _Tool(
         "changes",
         "List what was stored, edited or withdrawn since a cursor, to follow the archive; for"
         " questions about the news use search_articles.",
@@ -125,7 +125,7 @@ def _build_server(archive: Archive) -> Server:
     )
 
 
-def _listed(name: str, tool: Tool) -> types.Tool:
+def _listed(name: str, tool: _Tool) -> types.Tool:
     parameters = parameters_of(tool.operation)
     schema = {
         "type": "object",

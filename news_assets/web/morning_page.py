@@ -337,7 +337,7 @@ class MorningPage:
             return json_document(asdict(view))
         today = self._archive.today()
         after = view.day + timedelta(days=1)
-        visit = visit_of(request)
+        visit = _visit_of(request)
         return self._render(
             request,
             "morning.html",
@@ -363,10 +363,10 @@ _RULES: Final = "Path=/; Max-Age=31536000; HttpOnly; SameSite=Lax"
 _VISIT_S: Final = 1800  # without a request, after which a visit is over
 _HOUR_S: Final = 3600
 
-Handler = Callable[[Request], Response]
+_Handler = Callable[[Request], Response]
 
 
-def visit_of(request: Request) -> datetime | None:
+def _visit_of(request: Request) -> datetime | None:
     """Return the end of the reader's visit before, to the hour, so that readers share
     answers; None for a first visit.
     """
@@ -378,11 +378,11 @@ def visit_of(request: Request) -> datetime | None:
 
 def visit_key(request: Request) -> str:
     """Return what the answer of a request depends on."""
-    visit = visit_of(request)
+    visit = _visit_of(request)
     return visit.isoformat() if visit else ""
 
 
-def keeps_visit(handler: Handler) -> Handler:
+def keeps_visit(handler: _Handler) -> _Handler:
     """Return the handler that keeps the end of this visit and of the one before in a
     cookie, and leads the words of a search to its page.
     """

@@ -118,7 +118,7 @@ def _view(archive: Archive, found: NamedArticles) -> NameView:
     )
 
 
-def bars_of_name(view: NameView) -> Sequence[Bar]:
+def _bars_of_name(view: NameView) -> Sequence[Bar]:
     """Return the articles of a name over time."""
     return bars_of(view.days)
 
@@ -147,7 +147,7 @@ class NamePages:
             request,
             "name.html",
             view=view,
-            bars=bars_of_name(view),
+            bars=_bars_of_name(view),
             search=search,
             feeds={form: path + form for form in FEED_FORMS},
         )

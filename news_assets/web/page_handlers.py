@@ -108,12 +108,12 @@ _ORIGINAL_HEADERS: Final = {
     ),
 }
 _SHOWN_AS: Final = {"text/html", "application/xhtml+xml", "text/plain"}
-Values = Mapping[str, Any]
+_Values = Mapping[str, Any]
 
 _log = logging.getLogger(__name__)
 
 
-class WithdrawnError(HTTPException):
+class _WithdrawnError(HTTPException):
     """An article that was withdrawn (410): its page says so and when."""
 
     def __init__(self, article: RawArticle) -> None:
@@ -134,7 +134,7 @@ class Pages:
         subscribes: bool = False,
     ) -> None:
         self._archive, self._sessions = archive, sessions
-        self._values: Mapping[str, Callable[[ListPage, Any], Values]] = {
+        self._values: Mapping[str, Callable[[ListPage, Any], _Values]] = {
             "/search": self._search,
             "/trends": self._trends,
             "/operations": self._grids,
@@ -209,10 +209,10 @@ class Pages:
 
         return answer
 
-    def _items(self, page: ListPage, parameters: Parameters) -> Values:
+    def _items(self, page: ListPage, parameters: Parameters) -> _Values:
         return {"answer": page.operation.read(self._archive, parameters)}
 
-    def _search(self, page: ListPage, address: SearchAddress) -> Values:
+    def _search(self, page: ListPage, address: SearchAddress) -> _Values:
         answer = self._archive.search(address)
         return {
             "answer": answer,
@@ -227,7 +227,7 @@ class Pages:
             "unreached": max(0, answer.found - MAX_PAGE * address.limit),
         }
 
-    def _trends(self, page: ListPage, address: TrendAddress) -> Values:
+    def _trends(self, page: ListPage, address: TrendAddress) -> _Values:
         return {
             "view": trend_view(self._archive, address),
             "shown_value": shown_value,
@@ -236,7 +236,7 @@ class Pages:
             "height": HEIGHT,
         }
 
-    def _grids(self, page: ListPage, parameters: CoverageParameters) -> Values:
+    def _grids(self, page: ListPage, parameters: CoverageParameters) -> _Values:
         now = datetime.now(UTC)
         desks = [
             desk for desk in self._archive.desks if parameters.desk in (None, desk.key)
@@ -249,18 +249,18 @@ class Pages:
             "stage_names": {desk.key: stage_names(desk) for desk in desks},
         }
 
-    def _sources(self, page: ListPage, parameters: OfDesk) -> Values:
+    def _sources(self, page: ListPage, parameters: OfDesk) -> _Values:
         health = source_health(self._archive, parameters)
         return {"health": health, "answer": health.part}
 
-    def _failures(self, page: ListPage, parameters: FailureParameters) -> Values:
+    def _failures(self, page: ListPage, parameters: FailureParameters) -> _Values:
         return {
             "answer": page.operation.read(self._archive, parameters),
             "overview": overview(self._archive, parameters),
             "desks": self._archive.desks,
         }
 
-    def _meetings(self, page: ListPage, parameters: MeetingParameters) -> Values:
+    def _meetings(self, page: ListPage, parameters: MeetingParameters) -> _Values:
         civic = [desk for desk in self._archive.desks if desk.is_civic]
         return {
             "answer": page.operation.read(self._archive, parameters),
@@ -270,7 +270,7 @@ class Pages:
             "topic_codes": list(topics_taxonomy().themes),
         }
 
-    def _stories(self, page: ListPage, parameters: StoryParameters) -> Values:
+    def _stories(self, page: ListPage, parameters: StoryParameters) -> _Values:
         return {
             "answer": page.operation.read(self._archive, parameters),
             "today": self._archive.today(),
@@ -363,7 +363,7 @@ class Pages:
         if view is None:
             raise HTTPException(404, f"no article {article_id}")
         if view.article.outcome == WITHDRAWN:
-            raise WithdrawnError(view.article)
+            raise _WithdrawnError(view.article)
         return view
 
     def _version(
@@ -494,16 +494,16 @@ def _explain(error: Exception) -> tuple[int, str]:
     return 500, "an error in the program; the server's log has it"
 
 
-def _error_page(request: Request, error: Exception) -> tuple[str, Values]:
+def _error_page(request: Request, error: Exception) -> tuple[str, _Values]:
     """Return the template for an error, and its values beside status and reason."""
-    if isinstance(error, WithdrawnError):
+    if isinstance(error, _WithdrawnError):
         return "withdrawn.html", {"article": error.article}
     if isinstance(error, QueryError):
         return "mistake.html", _mistake(request, error)
     return "error.html", {}
 
 
-def _mistake(request: Request, error: QueryError) -> Values:
+def _mistake(request: Request, error: QueryError) -> _Values:
     """Return the sentence in the reader's language, and the text of the search before,
     at and after the mistake.
     """

@@ -17,7 +17,7 @@ from news_assets.ports.search_index import SearchMode, SearchSort
 from news_assets.records.meetings import MeetingStatus
 from news_assets.search import Filters
 
-MAX_QUERY_CHARS: Final = 500
+_MAX_QUERY_CHARS: Final = 500
 _MAX_KEY_CHARS: Final = 200
 _MAX_KEYS_CHARS: Final = 2_000
 MAX_LIMIT: Final = 100
@@ -27,7 +27,7 @@ _FIRST_DAY: Final = date(1970, 1, 1)
 _LAST_DAY: Final = date(9000, 1, 1)
 _MAX_NUMBER: Final = 2**53  # numbers of cursors are counts and positions
 
-EditKind = Literal["silent", "all"]
+_EditKind = Literal["silent", "all"]
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -182,7 +182,7 @@ class EditParameters(OfDesk, frozen=True):
     """The texts that publishers replaced in the last days, newest first."""
 
     days: int = Field(7, ge=1, le=36_500, description="how many days back, to now")
-    kind: EditKind = Field(
+    kind: _EditKind = Field(
         "silent",
         description="silent edits only, which the page does not mention, or all",
     )
@@ -197,7 +197,7 @@ class StoryParameters(OfDesk, frozen=True):
     text: str = Field(
         "",
         alias="q",
-        max_length=MAX_QUERY_CHARS,
+        max_length=_MAX_QUERY_CHARS,
         description="words of an article of the story, as in a search",
     )
     theme: str | None = _key("code of a theme of any level")
@@ -217,7 +217,7 @@ class StoryParameters(OfDesk, frozen=True):
     @property
     def active(self) -> dict[str, str]:
         """The filters that are set, by their names in an address."""
-        values = {name: getattr(self, name) for name in STORY_FILTERS}
+        values = {name: getattr(self, name) for name in _STORY_FILTERS}
         return {name: str(value) for name, value in values.items() if value}
 
 
@@ -237,7 +237,7 @@ class MorningParameters(Parameters, frozen=True):
     desk: str | None = _key("key of the desk")
 
 
-STORY_FILTERS: Final = ("desk", "agency", "theme", "name", "language", "day")
+_STORY_FILTERS: Final = ("desk", "agency", "theme", "name", "language", "day")
 
 
 class AgencyParameters(OfDesk, frozen=True):
@@ -274,7 +274,10 @@ class MeetingParameters(OfDesk, frozen=True):
     """
 
     text: str = Field(
-        "", alias="q", max_length=MAX_QUERY_CHARS, description="words of an agenda item"
+        "",
+        alias="q",
+        max_length=_MAX_QUERY_CHARS,
+        description="words of an agenda item",
     )
     topic: str | None = _key("code of a topic of an agenda item")
     body: str | None = _key("part of the name of the body that meets, or of the title")
@@ -361,7 +364,7 @@ class SearchAddress(ListParameters, frozen=True):
     text: str = Field(
         "",
         alias="q",
-        max_length=MAX_QUERY_CHARS,
+        max_length=_MAX_QUERY_CHARS,
         description=(
             'words, "a phrase", -without, OR, brackets, NEAR/5, begin*; fields: title:,'
             " author:, publisher:, theme:, date:7d"
@@ -453,7 +456,7 @@ class TrendAddress(SearchAddress, frozen=True):
     text: str = Field(
         "",
         alias="q",
-        max_length=MAX_QUERY_CHARS,
+        max_length=_MAX_QUERY_CHARS,
         description="searches by words, one a line; empty for all articles",
     )
     by: Literal["", "day", "week", "month"] = Field(

@@ -36,7 +36,7 @@ _EVER: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PublisherView:
+class _PublisherView:
     """A publisher with what is stored of it. `agency` is None where no desk file has it
     any more. `bars` are the articles of the last 30 days.
     """
@@ -63,7 +63,7 @@ class PublisherPages:
     def publisher(self, request: Request) -> Response:
         """Return the page of a publisher; 404 where nothing is known of it."""
         one = OnePublisher.of(request.path_params)
-        view = publisher_view(self._archive, one, datetime.now(UTC))
+        view = _publisher_view(self._archive, one, datetime.now(UTC))
         if view is None:
             raise HTTPException(
                 404, f"no publisher {one.agency} in the desk {one.desk}"
@@ -72,9 +72,9 @@ class PublisherPages:
         return self._render(request, "publisher.html", view=view, feeds=feeds)
 
 
-def publisher_view(
+def _publisher_view(
     archive: Archive, one: OnePublisher, now: datetime
-) -> PublisherView | None:
+) -> _PublisherView | None:
     """Return a publisher; None where no desk file and no article has it."""
     desk, agency = _declared(archive, one)
     newest = newest_articles(
@@ -99,7 +99,7 @@ def publisher_view(
         agency=one.agency,
         limit=_NEWEST,
     )
-    return PublisherView(
+    return _PublisherView(
         desk=one.desk,
         key=one.agency,
         name=archive.agency_name(one.agency),

@@ -62,7 +62,7 @@ _COPIES: Final = """
 """
 
 _Row = dict[str, Any]
-Batches = Iterator[Sequence[_Row]]
+_Batches = Iterator[Sequence[_Row]]
 _log = logging.getLogger(__name__)
 
 
@@ -73,7 +73,7 @@ class Spreadsheet:
     """
 
     columns: Sequence[str]
-    batches: Callable[[Archive, Any, str], Batches]
+    batches: Callable[[Archive, Any, str], _Batches]
 
 
 def sheet_of(
@@ -86,7 +86,7 @@ def sheet_of(
     """
     own = [one.name for one in fields(operation.item) if one.name not in without]
 
-    def batches(archive: Archive, parameters: Parameters, base: str) -> Batches:
+    def batches(archive: Archive, parameters: Parameters, base: str) -> _Batches:
         whole = {"limit": MAX_ROWS + 1, "cursor": ""}
         answer = operation.read(archive, parameters.model_copy(update=whole))
         rows = []
@@ -111,7 +111,7 @@ def publisher(archive: Archive, item: Any, base: str) -> str:
 def articles_sheet(*, with_texts: bool) -> Spreadsheet:
     """Return the table of a search; texts only on request, because they are long."""
 
-    def batches(archive: Archive, address: SearchAddress, base: str) -> Batches:
+    def batches(archive: Archive, address: SearchAddress, base: str) -> _Batches:
         copies = _Copies(archive)
         for hits in archive.all_hits(address):
             for first in range(0, len(hits), _READ_AT_ONCE):
@@ -192,7 +192,7 @@ def _stored_values(archive: Archive, stored: ListedArticle, copies: _Copies) -> 
 
 
 def spreadsheet(
-    form: str, name: str, columns: Sequence[str], batches: Batches
+    form: str, name: str, columns: Sequence[str], batches: _Batches
 ) -> StreamingResponse:
     """Return all rows, up to MAX_ROWS, as a CSV or XLSX file of this name; where rows
     are missing, the last one says so.
@@ -209,7 +209,7 @@ def spreadsheet(
     return StreamingResponse(body, headers=headers, media_type=MEDIA_TYPES[form])
 
 
-def _limited(columns: Sequence[str], batches: Batches) -> Batches:
+def _limited(columns: Sequence[str], batches: _Batches) -> _Batches:
     count = 0
     for batch in batches:
         left_over = MAX_ROWS - count
@@ -224,7 +224,7 @@ def _limited(columns: Sequence[str], batches: Batches) -> Batches:
         return
 
 
-def _csv_parts(columns: Sequence[str], batches: Batches) -> Iterator[str]:
+def _csv_parts(columns: Sequence[str], batches: _Batches) -> Iterator[str]:
     text = io.StringIO(newline="")
     writer = csv.writer(text)
     writer.writerow(columns)
@@ -237,7 +237,7 @@ def _csv_parts(columns: Sequence[str], batches: Batches) -> Iterator[str]:
     yield text.getvalue()
 
 
-def _xlsx_parts(columns: Sequence[str], batches: Batches) -> Iterator[bytes]:
+def _xlsx_parts(columns: Sequence[str], batches: _Batches) -> Iterator[bytes]:
     with TemporaryFile() as file:
         write_xlsx(file, columns, chain.from_iterable(batches))
         file.seek(0)

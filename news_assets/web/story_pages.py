@@ -186,7 +186,7 @@ def _themes(articles: Sequence[StoryArticle]) -> list[CountedTheme]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StoryEvent:
+class _StoryEvent:
     """An event of a story; of article, edit and change it has one."""
 
     at: datetime
@@ -195,15 +195,15 @@ class StoryEvent:
     change: StoryChange | None = None
 
 
-def events_of_story(view: StoryView) -> list[StoryEvent]:
+def _events_of_story(view: StoryView) -> list[_StoryEvent]:
     """Return articles, edits and what became of the story in the order of time."""
-    events: list[StoryEvent] = []
+    events: list[_StoryEvent] = []
     for article in view.articles:
-        events.append(StoryEvent(at=article.published_at, article=article))
+        events.append(_StoryEvent(at=article.published_at, article=article))
     for edit in view.edits:
-        events.append(StoryEvent(at=edit.replaced_at, edit=edit))
+        events.append(_StoryEvent(at=edit.replaced_at, edit=edit))
     for change in view.changes:
-        events.append(StoryEvent(at=change.changed_at, change=change))
+        events.append(_StoryEvent(at=change.changed_at, change=change))
     return sorted(events, key=attrgetter("at"))
 
 
@@ -272,7 +272,7 @@ def story_entries(
     entries = []
     for story in stories:
         page = page_of_story(archive, story, base)
-        names = publisher_names(archive, story.publishers)
+        names = _publisher_names(archive, story.publishers)
         entry = Entry(
             key=f"stories/{story.story_id}",
             title=story.title or story.story_id,
@@ -288,7 +288,7 @@ def story_entries(
     return entries
 
 
-def publisher_names(archive: Archive, publishers: Sequence[str]) -> list[str]:
+def _publisher_names(archive: Archive, publishers: Sequence[str]) -> list[str]:
     """Return the names of publishers, which are given as `desk/agency`."""
     return [archive.agency_name(one.partition("/")[2]) for one in publishers]
 
@@ -321,7 +321,7 @@ class StoryPages:
             return _feed_of(self._archive, view, form, path, request)
         if form:
             return json_document(asdict(view))
-        events = events_of_story(view)
+        events = _events_of_story(view)
         return self._render(
             request,
             "story.html",

@@ -172,7 +172,7 @@ class _Line:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TrendView:
+class _TrendView:
     """The chart of some series. `most` is the value at its top: a number of articles, or
     a share in percent.
     """
@@ -187,7 +187,7 @@ class TrendView:
         return list(zip(*(one.series.points for one in self.lines), strict=True))
 
 
-def trend_view(archive: Archive, address: TrendAddress) -> TrendView:
+def trend_view(archive: Archive, address: TrendAddress) -> _TrendView:
     """Return the chart of an address. Raises as `read_trends`."""
     trends = read_trends(archive, address)
     values = [
@@ -200,7 +200,7 @@ def trend_view(archive: Archive, address: TrendAddress) -> TrendView:
         path = line(of_one, most) if of_one else ""
         search = _search_of(address, one)
         lines.append(_Line(series=one, path=path, address=search))
-    return TrendView(step=trends.step, lines=lines, most=most)
+    return _TrendView(step=trends.step, lines=lines, most=most)
 
 
 def shown_value(point: TrendPoint, measure: str) -> float:

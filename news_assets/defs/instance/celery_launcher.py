@@ -29,12 +29,12 @@ from news_assets.desks.desk_files import load_desks
 from news_assets.settings import Settings
 from news_assets.sources.source_kinds import ALL_KINDS
 
-DESK_TAG = "news/desk"
+_DESK_TAG = "news/desk"
 EXECUTE_RUN = "execute_job"  # name of the task that `worker` has
 # tags of runs that dagster-celery documents
-QUEUE_TAG = "dagster-celery/queue"
+_QUEUE_TAG = "dagster-celery/queue"
 _TASK_ID_TAG = "dagster-celery/task_id"
-PRIORITY_TAG = "dagster-celery/run_priority"
+_PRIORITY_TAG = "dagster-celery/run_priority"
 _MAX_PRIORITY = 10
 TRANSPORT_ALIASES["filesystem"] = f"{__name__}:FolderTransport"
 
@@ -75,7 +75,7 @@ class DeskRunLauncher(CeleryRunLauncher):
         """
         run = context.dagster_run
         queue = queue_of(run, self.queues)
-        tags = {QUEUE_TAG: queue, _TASK_ID_TAG: run.run_id}
+        tags = {_QUEUE_TAG: queue, _TASK_ID_TAG: run.run_id}
         self._instance.add_run_tags(run.run_id, tags)
         self._instance.report_engine_event(
             f"Sending to queue {queue}.", run, cls=type(self)
@@ -106,7 +106,7 @@ class DeskRunLauncher(CeleryRunLauncher):
     ) -> str | None:
         """Return the queue and the worker of the run."""
         worker = run.tags.get(WORKER_TAG, "none: check that one listens to this queue")
-        return f"queue {run.tags.get(QUEUE_TAG)}, worker {worker}"
+        return f"queue {run.tags.get(_QUEUE_TAG)}, worker {worker}"
 
     def terminate(self, run_id: str) -> bool:
         """Cancel the run: its worker stops it, or run monitoring if no worker reacts."""
@@ -121,10 +121,10 @@ def queue_of(run: dg.DagsterRun, queues: Sequence[str]) -> str:
     """Return the queue in the run's tags, else its desk's, else the default queue (the
     first of `queues`).
     """
-    tagged = run.tags.get(QUEUE_TAG)
+    tagged = run.tags.get(_QUEUE_TAG)
     if tagged:
         return tagged
-    for desk in (run.tags.get(DESK_TAG, ""), *sorted(_desks_of_assets(run))):
+    for desk in (run.tags.get(_DESK_TAG, ""), *sorted(_desks_of_assets(run))):
         if desk in queues:
             return desk
     return queues[0]
@@ -137,7 +137,7 @@ def _desks_of_assets(run: dg.DagsterRun) -> set[str]:
 
 
 def _priority_of(run: dg.DagsterRun) -> int:
-    text = run.tags.get(PRIORITY_TAG, "0")
+    text = run.tags.get(_PRIORITY_TAG, "0")
     if not text.isdecimal():
         return 0
     return int(text)

@@ -73,7 +73,7 @@ class ProcessRunLauncher(dg.DefaultRunLauncher):
         return True
 
 
-def execute_run(reference: Any, run_id: str) -> None:
+def _execute_run(reference: Any, run_id: str) -> None:
     """Execute a run in this process, on the instance of a reference; SIGINT and SIGTERM
     interrupt it.
     """
@@ -99,11 +99,11 @@ def _start_process(reference: Any, run_id: str) -> None:
         forking = multiprocessing.get_context("forkserver")
         forking.set_forkserver_preload(_LIBRARIES)
         forking.Process(
-            target=execute_run, args=(reference, run_id), name=f"run {run_id}"
+            target=_execute_run, args=(reference, run_id), name=f"run {run_id}"
         ).start()
     else:
         multiprocessing.get_context("spawn").Process(
-            target=execute_run, args=(reference, run_id)
+            target=_execute_run, args=(reference, run_id)
         ).start()
 
 

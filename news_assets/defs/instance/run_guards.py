@@ -134,7 +134,7 @@ def _key(worker: str) -> str:
     return f"news_assets/heartbeat/{worker}"
 
 
-LIMIT_S = 60.0  # no library that a run uses keeps the GIL for more than a second
+_LIMIT_S = 60.0  # no library that a run uses keeps the GIL for more than a second
 _INTERVAL_S = 2.0
 
 
@@ -146,7 +146,7 @@ class Watchdog(_ThreadWhileEntered):
     process has one such timer.
     """
 
-    def __init__(self, limit_s: float = LIMIT_S) -> None:
+    def __init__(self, limit_s: float = _LIMIT_S) -> None:
         super().__init__("watchdog")
         self._limit_s = limit_s
 
@@ -159,7 +159,7 @@ class Watchdog(_ThreadWhileEntered):
 
 
 # polls of a newsroom are more frequent by day, and to load a model takes 0.5 s
-IDLE_S = 300.0
+_IDLE_S = 300.0
 
 
 class IdleTimer:
@@ -170,7 +170,7 @@ class IdleTimer:
     whether it was called since the last run.
     """
 
-    def __init__(self, release: Callable[[], None], idle_s: float = IDLE_S) -> None:
+    def __init__(self, release: Callable[[], None], idle_s: float = _IDLE_S) -> None:
         self._release, self._idle_s = release, idle_s
         self._lock = threading.Lock()
         self._timer: threading.Timer | None = None

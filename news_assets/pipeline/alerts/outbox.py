@@ -45,29 +45,29 @@ _Hit = TypeVar("_Hit", QueryHit, ChangeHit)
 
 
 @dataclass(frozen=True, slots=True)
-class Publisher:
+class _Publisher:
     """How messages name an agency, and the IANA zone of its times."""
 
     name: str
     timezone: str
 
 
-Publishers = Mapping[tuple[str, str], Publisher]  # by desk and agency
-_NO_PUBLISHERS: Publishers = {}
+_Publishers = Mapping[tuple[str, str], _Publisher]  # by desk and agency
+_NO_PUBLISHERS: _Publishers = {}
 
 
-def publishers_of(desks: Iterable[Desk]) -> Publishers:
+def publishers_of(desks: Iterable[Desk]) -> _Publishers:
     """Return the publishers of these desks."""
-    found: dict[tuple[str, str], Publisher] = {}
+    found: dict[tuple[str, str], _Publisher] = {}
     for desk in desks:
         for agency in desk.agencies:
-            publisher = Publisher(agency.name, agency.timezone)
+            publisher = _Publisher(agency.name, agency.timezone)
             found[desk.key, agency.key] = publisher
     return found
 
 
 def tell_hits(
-    rows: Rows, alerts: Alerts, now: datetime, publishers: Publishers = _NO_PUBLISHERS
+    rows: Rows, alerts: Alerts, now: datetime, publishers: _Publishers = _NO_PUBLISHERS
 ) -> list[Message]:
     """Store and return the messages of all hits that are due, and note the hits as
     reported.
@@ -101,7 +101,7 @@ def _due(hits: Iterable[_Hit], now: datetime) -> list[_Hit]:
 
 
 def _new_by_query(
-    rows: Rows, hits: SortedHits, publishers: Publishers
+    rows: Rows, hits: SortedHits, publishers: _Publishers
 ) -> dict[str, list[dict[str, Any]]]:
     """Return what messages say of the articles of these hits, by query; of queries that
     tell stories also the story.
@@ -119,7 +119,7 @@ def _new_by_query(
     return found
 
 
-def _story_facts(story: Story, publishers: Publishers) -> dict[str, Any]:
+def _story_facts(story: Story, publishers: _Publishers) -> dict[str, Any]:
     names = []
     for one in story.publishers:
         desk, _, agency = one.partition("/")
@@ -135,7 +135,7 @@ def _story_facts(story: Story, publishers: Publishers) -> dict[str, Any]:
 
 
 def _changes_by_query(
-    rows: Rows, hits: Sequence[ChangeHit], publishers: Publishers
+    rows: Rows, hits: Sequence[ChangeHit], publishers: _Publishers
 ) -> dict[str, list[dict[str, Any]]]:
     """Return what messages say of the changes of these hits, by query, in their order."""
     withdrawn = [hit.article_id for hit in hits if hit.event.startswith(WITHDRAWN)]
@@ -153,7 +153,7 @@ def _changes_by_query(
 def _facts_of(
     rows: Rows,
     ids: Collection[str],
-    publishers: Publishers,
+    publishers: _Publishers,
     withdrawn: Collection[str] = (),
 ) -> dict[str, dict[str, Any]]:
     """Return what a message says of each of these articles that has a text, or is one of
@@ -381,7 +381,7 @@ def _text(begun: Sequence[Condition], ended: Sequence[Condition]) -> str:
 # --- sending --------------------------------------------------------------------------
 
 # sends one message over the channel that it names; raises NotifyError
-Send = Callable[[Message], None]
+_Send = Callable[[Message], None]
 RESERVED = timedelta(minutes=5)  # longer than any attempt
 
 
@@ -396,7 +396,7 @@ class Sent:
     given_up: int = 0
 
 
-def send_due(lake: Lake, send: Send, clock: Callable[[], datetime]) -> Sent:
+def send_due(lake: Lake, send: _Send, clock: Callable[[], datetime]) -> Sent:
     """Send every message that is due, oldest first.
 
     After a failure that can pass, the other messages of the channel wait for the next
@@ -445,7 +445,7 @@ def _reserve_next(
 
 
 def _attempt(
-    send: Send, message: Message, clock: Callable[[], datetime]
+    send: _Send, message: Message, clock: Callable[[], datetime]
 ) -> tuple[Message, bool]:
     """Return the message after an attempt, and whether no subscriber can be reached."""
     tried = replace(message, attempts=message.attempts + 1)

@@ -80,11 +80,11 @@ def _mail_address(value: str) -> str:
     return value
 
 
-Name = Annotated[str, AfterValidator(_name)]
+_Name = Annotated[str, AfterValidator(_name)]
 _Variable = Annotated[str, AfterValidator(_variable)]
-Key = Annotated[str, Field(max_length=200)]
+_Key = Annotated[str, Field(max_length=200)]
 _WebAddress = Annotated[str, AfterValidator(_web_address)]
-Names = Annotated[tuple[Name, ...], Field(min_length=1, max_length=20)]
+_Names = Annotated[tuple[_Name, ...], Field(min_length=1, max_length=20)]
 
 
 ChangeKind = Literal[
@@ -148,18 +148,18 @@ class SavedQuery(_Spec):
     independent publishers have it.
     """
 
-    name: Name
+    name: _Name
     title: str = Field("", max_length=300)
     query: str = Field("", max_length=500)
-    desk: Key | None = None
-    agency: Key | None = None
-    theme: Key | None = None
-    language: Key | None = None
-    entity: Key | None = None
-    sentiment: Key | None = None
-    body: Key | None = None
-    matter: Key | None = None
-    meeting_status: Key | None = None
+    desk: _Key | None = None
+    agency: _Key | None = None
+    theme: _Key | None = None
+    language: _Key | None = None
+    entity: _Key | None = None
+    sentiment: _Key | None = None
+    body: _Key | None = None
+    matter: _Key | None = None
+    meeting_status: _Key | None = None
     from_day: date | None = None
     to_day: date | None = None
     when: Literal["at_once", "hourly", "daily", "weekly"] = "at_once"
@@ -169,7 +169,7 @@ class SavedQuery(_Spec):
     backfill: bool = False
     stories: bool = False
     publishers: int = Field(1, ge=1, le=1000)
-    to: Names
+    to: _Names
 
     @property
     def tells_stories(self) -> bool:
@@ -184,7 +184,7 @@ class Operators(_Spec):
     sent.
     """
 
-    to: Names
+    to: _Names
     quiet: str = ""
     timezone: TimeZone = "UTC"
     every_minutes: int = Field(15, ge=1, le=1440)
@@ -213,7 +213,7 @@ class Operators(_Spec):
 class Alerts(_Spec):
     """A whole file: channels by name, saved queries, and what operators get."""
 
-    channels: dict[Name, Channel] = Field(default_factory=dict)
+    channels: dict[_Name, Channel] = Field(default_factory=dict)
     queries: tuple[SavedQuery, ...] = Field((), max_length=5000)
     operators: Operators | None = None
 

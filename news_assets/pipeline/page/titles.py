@@ -33,7 +33,7 @@ _SEPARATORS = " |–—•·»≈:-"
 _SLUG_BREAK = re.compile(r"[\W_]+")
 _WORD = re.compile(r"\w+")
 
-Words = frozenset[str]
+_Words = frozenset[str]
 
 
 def _words_in(title: str) -> tuple[str, ...]:
@@ -46,12 +46,12 @@ def _words_in_text(text: str) -> tuple[str, ...]:
     return tuple(_WORD.findall(text.lower()))
 
 
-def _words_of(title: str) -> Words:
+def _words_of(title: str) -> _Words:
     """Return the different words of a title."""
     return frozenset(_words_in(title))
 
 
-def _long_words(text: str) -> Words:
+def _long_words(text: str) -> _Words:
     """Return the different words of a title that are not in all texts of a language,
     without accents.
     """
@@ -59,12 +59,12 @@ def _long_words(text: str) -> Words:
     return frozenset(word for word in words if len(word) >= _LONG_WORD_CHARS)
 
 
-def _agree(heading: Words, other: Words, share: float = _AGREES) -> bool:
+def _agree(heading: _Words, other: _Words, share: float = _AGREES) -> bool:
     """Whether a share of the words of a heading are in another form of the title."""
     return len(heading & other) >= share * len(heading) > 0
 
 
-def _agreement_of(heading: Words, other: Words) -> float:
+def _agreement_of(heading: _Words, other: _Words) -> float:
     """Return the share of words in common; a site's name shares few with a title that
     ends in it.
     """
@@ -119,7 +119,7 @@ class TitledPage:
         """What is stated for machines as the title, best first."""
         return [*texts_of(self.article.get("headline")), *contents(self.meta, *_TITLE)]
 
-    def _named(self, path: Words) -> set[str]:
+    def _named(self, path: _Words) -> set[str]:
         """Return the names that the page or links to a home page state, but for titles:
         names with the words of the address.
         """
@@ -450,14 +450,14 @@ def _is_only_listed(listed: str, others: Iterable[str], tree: HtmlElement) -> bo
     words = _words_in(listed)
     if len(words) < _MIN_WORDS:
         return False
-    known = Words().union(*map(_long_words, others))
+    known = _Words().union(*map(_long_words, others))
     if not known.isdisjoint(_long_words(listed)):
         return False
     shown = _words_in_text(" ".join(tree.itertext()))
     return f" {' '.join(words)} " in f" {' '.join(shown)} "
 
 
-def _agreeing(headings: Sequence[_Heading], others: Sequence[Words]) -> list[_Heading]:
+def _agreeing(headings: Sequence[_Heading], others: Sequence[_Words]) -> list[_Heading]:
     """Return the headings that agree with other forms of the title, with how much."""
     found: list[_Heading] = []
     for heading in headings:

@@ -20,9 +20,9 @@ from news_assets.records.articles import RawArticle
 from news_assets.records.desks import Desk
 from news_assets.text.prose import sentences
 
-SAMPLE_PAGES = 50  # read in about a second
+_SAMPLE_PAGES = 50  # read in about a second
 # the newest that have articles: so long is a difference seen while new articles come in
-SAMPLE_DAYS = 30
+_SAMPLE_DAYS = 30
 # Extraction is deterministic, so without a change of code or library no text differs.
 # One page of the sample may run into the time limit on a busy machine.
 _MAX_DRIFT_RATIO = 0.02
@@ -85,12 +85,12 @@ def sample_ids(lake: Reader, desk: str) -> list[str]:
         None,
         ("article_id", "text_chars", "attempts"),
         desk=[desk],
-        day=days[-SAMPLE_DAYS:].to_list(),
+        day=days[-_SAMPLE_DAYS:].to_list(),
         outcome=["ok"],
     )
     ids = [key for key, chars, attempts in frame.iter_rows() if chars and not attempts]
     ids.sort(key=lambda article_id: hashlib.sha256(article_id.encode()).digest())
-    return ids[:SAMPLE_PAGES]
+    return ids[:_SAMPLE_PAGES]
 
 
 # --- counts of changes, and the worst differences -------------------------------------

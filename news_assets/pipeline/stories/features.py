@@ -89,7 +89,7 @@ def features_of(title: str | None, text: str, language: str | None) -> Features:
     )
 
 
-class Shared(NamedTuple):
+class _Shared(NamedTuple):
     """The codes of the words, names and numbers of sentences that two articles share;
     those of words with their counts.
     """
@@ -100,13 +100,13 @@ class Shared(NamedTuple):
     numbers: "Codes"
 
 
-def shared_of(features: Features, sentences: Iterable[int]) -> Shared:
+def shared_of(features: Features, sentences: Iterable[int]) -> _Shared:
     """Return what these sentences of an article contribute to its features."""
     words = [word for one in sentences for word in features.sentences[one]]
     stop = stopwords(features.language)
     stems = _stems(words, features.language, stop)
     counts = Counter(_code("w", one) for one in stems)
-    return Shared(
+    return _Shared(
         words=_as_codes(sorted(counts)),
         counts=_as_codes(counts[code] for code in sorted(counts)),
         names=_distinct("n", {fold(word) for word in words}),
@@ -237,7 +237,7 @@ def above_unrelated(cosines: "Floats", model: str) -> "Floats":
     return ((cosines - unrelated) / (1 - unrelated)).clip(0, 1)
 
 
-class Weights(NamedTuple):
+class _Weights(NamedTuple):
     """The weight of each part in the log-odds of being about one event, and their
     constant.
     """
@@ -253,11 +253,11 @@ class Weights(NamedTuple):
 # Logistic regression over the pairs of ECB+ and of CSTNews among other texts, each set
 # with the same weight, a pair of one event with that of twenty others. No set has both
 # days and events: a week apart is as if a tenth of the words were not shared.
-SAME_LANGUAGE: Final = Weights(9.1, 5.0, 7.7, 6.7, -0.5, -11.4)
+_SAME_LANGUAGE: Final = _Weights(9.1, 5.0, 7.7, 6.7, -0.5, -11.4)
 # The same over translated sentences of SIB-200, with a lower constant: among 1,900 of
 # them 95 % find a translation with -11.2 and 8 % another sentence, 90 % and 5 % with
 # this. Stems of two languages are seldom equal.
-OTHER_LANGUAGE: Final = Weights(27.9, 0.0, 4.2, 5.0, -0.5, -12.6)
+_OTHER_LANGUAGE: Final = _Weights(27.9, 0.0, 4.2, 5.0, -0.5, -12.6)
 
 
 def probabilities(parts: Parts, is_same_language: "Bools") -> "Floats":
@@ -265,13 +265,13 @@ def probabilities(parts: Parts, is_same_language: "Bools") -> "Floats":
     import numpy as np
 
     same, other = (
-        log_odds(parts, weights) for weights in (SAME_LANGUAGE, OTHER_LANGUAGE)
+        _log_odds(parts, weights) for weights in (_SAME_LANGUAGE, _OTHER_LANGUAGE)
     )
     odds = np.exp(np.where(is_same_language, same, other))
     return (odds / (1 + odds)).astype(np.float32)  # type: ignore[no-any-return]  # numpy types it Any
 
 
-def log_odds(parts: Parts, weights: Weights) -> "Floats":
+def _log_odds(parts: Parts, weights: _Weights) -> "Floats":
     """Return the log-odds that these weights give."""
     total = parts.vector * 0 + weights.constant
     for part, weight in zip(parts, weights, strict=False):

@@ -135,12 +135,12 @@ class StoriesOfLake:
         self._position_of[row.article_id] = len(self._states)
         self._states.append(pending.content_hash)
         changes = [
-            change_of("merged", other, placed.story_id, row, score, now)
+            _change_of("merged", other, placed.story_id, row, score, now)
             for other, score in placed.merged
         ]
         former = pending.former
         if former and former not in {placed.story_id, *dict(placed.merged)}:
-            changes.append(change_of("moved", former, placed.story_id, row, None, now))
+            changes.append(_change_of("moved", former, placed.story_id, row, None, now))
         return _member(pending, placed, now), changes
 
     def _new_id(self, pending: Pending) -> str:
@@ -199,7 +199,7 @@ _REASONS = {
 }
 
 
-def change_of(
+def _change_of(
     kind: str,
     story_id: str,
     other_id: str,

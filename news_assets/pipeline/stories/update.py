@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _SILENCE = timedelta(days=DAYS)
 
 
-class Member(NamedTuple):
+class _Member(NamedTuple):
     """The columns of a member that its story's row is made from."""
 
     article_id: str
@@ -50,15 +50,15 @@ class Member(NamedTuple):
     vector: bytes
 
 
-def store_stories(rows: Rows, story_ids: Collection[str], now: datetime) -> int:
+def _store_stories(rows: Rows, story_ids: Collection[str], now: datetime) -> int:
     """Make the rows of these stories from their members; delete those of stories
     without any. Return how many stories were closed.
     """
     if not story_ids:
         return 0
-    members: dict[str, list[Member]] = defaultdict(list)
-    frame = rows.frame(StoryMember, None, Member._fields, story_id=story_ids)
-    for member in map(Member._make, frame.iter_rows()):
+    members: dict[str, list[_Member]] = defaultdict(list)
+    frame = rows.frame(StoryMember, None, _Member._fields, story_id=story_ids)
+    for member in map(_Member._make, frame.iter_rows()):
         members[member.story_id].append(member)
     titles = _titles(rows, [one for of_story in members.values() for one in of_story])
     former = {story.story_id: story for story in rows.read(Story, story_id=story_ids)}
@@ -77,7 +77,7 @@ def store_stories(rows: Rows, story_ids: Collection[str], now: datetime) -> int:
     return sum(change.kind == "closed" for change in changes)
 
 
-def _titles(rows: Rows, members: Sequence[Member]) -> dict[str, str | None]:
+def _titles(rows: Rows, members: Sequence[_Member]) -> dict[str, str | None]:
     ids = {member.article_id for member in members}
     frame = rows.frame(RawArticle, None, ("article_id", "title"), article_id=ids)
     return dict(frame.iter_rows())
@@ -96,7 +96,7 @@ def _kind_and_reason(story: Story) -> tuple[str, str, date, str]:
 
 
 def _story(
-    members: Sequence[Member], titles: dict[str, str | None], now: datetime
+    members: Sequence[_Member], titles: dict[str, str | None], now: datetime
 ) -> Story:
     ordered = sorted(members, key=lambda one: (one.first_seen_at, one.article_id))
     central = _central(ordered, titles)
@@ -121,7 +121,7 @@ def _story(
     )
 
 
-def _central(members: Sequence[Member], titles: dict[str, str | None]) -> Member:
+def _central(members: Sequence[_Member], titles: dict[str, str | None]) -> _Member:
     """Return the member that is nearest to the mean of all; one with a title that is no
     copy, if there is one.
     """
@@ -135,20 +135,20 @@ def _central(members: Sequence[Member], titles: dict[str, str | None]) -> Member
     return same[int(np.argmax(cosines))]
 
 
-def close_silent(rows: Rows, now: datetime) -> int:
+def _close_silent(rows: Rows, now: datetime) -> int:
     """Close the stories that no article joined for DAYS days; return their number."""
     last = now.astimezone(UTC).date() - _SILENCE
     found = rows.query(
         "SELECT story_id FROM stories WHERE NOT is_closed AND last_day < $last",
         {"last": last},
     )
-    return store_stories(rows, set(found["story_id"]), now) if found.height else 0
+    return _store_stories(rows, set(found["story_id"]), now) if found.height else 0
 
 
 # the stories that a process has loaded, by model and dimension of their vectors
 Kept = dict[tuple[str, int], StoriesOfLake]
 
-STORED_TOGETHER = 200  # articles
+_STORED_TOGETHER = 200  # articles
 _COMPARED_TOGETHER = 50  # with the window: 0.6 ms each instead of 6
 _READ_TOGETHER = 500  # vectors, which take 12 kB each while they are read
 _MADE_FROM = ("article_id", "story_id", "content_hash", "model")
@@ -189,7 +189,7 @@ def update_stories(
             work = _work(reader, day, rebuild=rebuild)
         if work is not None:
             counts += _update_day(lake, work, clock, sandbox, kept)
-    counts["closed"] += lake.transact(lambda rows: close_silent(rows, clock()))
+    counts["closed"] += lake.transact(lambda rows: _close_silent(rows, clock()))
     return counts
 
 
@@ -275,14 +275,14 @@ def _update_day(
             loaded.load(reader, work.day, gone)
         of_model = {key for key, one in work.pending.items() if one.model == model}
         order = _order(lake, work.day, of_model)
-        for start in range(0, len(order), STORED_TOGETHER):
-            batch = order[start : start + STORED_TOGETHER]
+        for start in range(0, len(order), _STORED_TOGETHER):
+            batch = order[start : start + _STORED_TOGETHER]
             articles = _read(lake, batch, work, sandbox)
             mentions = _mentions(articles, sandbox)
             touched |= _store_placed(lake, articles, mentions, loaded, clock(), counts)
         touched |= _split(lake, shrunk, loaded, work.day, clock(), counts)
     counts["closed"] += lake.transact(
-        lambda rows: store_stories(rows, touched, clock())
+        lambda rows: _store_stories(rows, touched, clock())
     )
     return counts
 

@@ -18,8 +18,8 @@ from news_assets.store.transaction import Snapshot
 if TYPE_CHECKING:
     import polars as pl
 
-NO_NAMES = KnownNames()
-MOST_NAMES = 1_000  # of a list
+_NO_NAMES = KnownNames()
+_MOST_NAMES = 1_000  # of a list
 _MOST_MERGERS = 20  # that an id is followed through
 _NEWEST = 2_000  # articles whose spellings, other names and stories are looked for
 _STORIES = 10
@@ -157,7 +157,7 @@ def kind_of(name_id: str) -> str:
 
 
 def resolved(
-    merges: Collection[NameMerge], known: KnownNames = NO_NAMES
+    merges: Collection[NameMerge], known: KnownNames = _NO_NAMES
 ) -> dict[str, str]:
     """Return by id of each merged name the id that it leads to at last; what operators
     merged precedes the files of desks.
@@ -185,7 +185,7 @@ def places_of_stories(
     lake: Lake,
     story_ids: Sequence[str],
     days: tuple[date, date],
-    known: KnownNames = NO_NAMES,
+    known: KnownNames = _NO_NAMES,
 ) -> list[PlaceOfStories]:
     """Return the places of these stories by their articles of some days, those of the most
     stories first.
@@ -210,7 +210,7 @@ def places_of_stories(
 
 
 def listed_names(
-    lake: Lake, filters: NameFilters, known: KnownNames = NO_NAMES
+    lake: Lake, filters: NameFilters, known: KnownNames = _NO_NAMES
 ) -> list[NameItem]:
     """Return the names of some days, those of the most articles first."""
     with lake.latest() as reader:
@@ -224,7 +224,7 @@ def listed_names(
             "ids": filters.article_ids,
             "merged": list(into),
             "into": list(into.values()),
-            "limit": MOST_NAMES,
+            "limit": _MOST_NAMES,
         }
         frame = reader.query(_LISTED, given)
     found = []
@@ -235,7 +235,7 @@ def listed_names(
 
 
 def named_by(
-    lake: Lake, name_id: str, known: KnownNames = NO_NAMES
+    lake: Lake, name_id: str, known: KnownNames = _NO_NAMES
 ) -> NamedArticles | None:
     """Return what names a person, body or place; None where nothing does. All articles
     are counted, and the newest read.
