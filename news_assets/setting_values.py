@@ -42,11 +42,9 @@ _MODEL_NAME = re.compile(r"[A-Za-z0-9][\w.:/@-]{0,199}")
 
 def split_commas(value: object) -> object:
     """Return the parts of a comma separated text."""
-    return (
-        tuple(part.strip() for part in value.split(",") if part.strip())
-        if isinstance(value, str)
-        else value
-    )
+    if isinstance(value, str):
+        return tuple(part.strip() for part in value.split(",") if part.strip())
+    return value
 
 
 def home_folder(value: str | Path) -> Path:

@@ -57,7 +57,8 @@ class LocalEnrichers:
         self.taxonomy = load_taxonomy(taxonomy)
         self._taxonomy_file = taxonomy
         local = LocalEnricher(self.taxonomy, lender_of(taxonomy))
-        self.name, self.model = local.name, local.model
+        self.name = local.name
+        self.model = local.model
         self.prompt_version = local.prompt_version
         self.taxonomy_version = local.taxonomy_version
         self._of_sandbox = (taxonomy, local.taxonomy_version)

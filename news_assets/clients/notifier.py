@@ -200,7 +200,8 @@ def _connected(server: str) -> Iterator[smtplib.SMTP]:
     and would be sent again.
     """
     parts = urlsplit(server)
-    host, port = parts.hostname or "", parts.port or _PORTS[parts.scheme]
+    host = parts.hostname or ""
+    port = parts.port or _PORTS[parts.scheme]
     context = ssl.create_default_context()
     smtp: smtplib.SMTP
     if parts.scheme == "smtps":

@@ -77,7 +77,8 @@ def save(
     """
     import numpy as np
 
-    space, values = classifier.space, _values_of(classifier, about)
+    space = classifier.space
+    values = _values_of(classifier, about)
     text = np.frombuffer(json.dumps(values, ensure_ascii=False).encode(), np.uint8)
     try:
         folder = private_folder(_folder(models_dir, desk))

@@ -88,7 +88,9 @@ def _item_of(line: str) -> tuple[Item, str | None]:
         return {}, "not JSON that can be read: nested too deeply"
     except ValueError as error:
         return {}, f"not JSON: {error}"
-    return (item, None) if isinstance(item, dict) else ({}, "not a JSON object")
+    if isinstance(item, dict):
+        return (item, None)
+    return ({}, "not a JSON object")
 
 
 def _refuse_constant(name: str) -> NoReturn:

@@ -268,7 +268,9 @@ def _table(spending: Sequence[Spending]) -> Table:
 
 
 def _cell(value: object) -> str:
-    return f"{value:,}" if isinstance(value, int) else str(value)
+    if isinstance(value, int):
+        return f"{value:,}"
+    return str(value)
 
 
 # --- explain --------------------------------------------------------------------------

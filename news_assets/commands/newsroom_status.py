@@ -298,4 +298,6 @@ def _cell(value: object) -> str:
         return ""
     if isinstance(value, datetime):
         return f"{value:%Y-%m-%d %H:%M}"
-    return f"{value:.1f}" if isinstance(value, float) else str(value)
+    if isinstance(value, float):
+        return f"{value:.1f}"
+    return str(value)

@@ -141,7 +141,9 @@ def _diff(one: Replayed, sandbox: Sandbox) -> list[str]:
     if one.row is None:
         return []
     [lines] = sandbox.run(diff_of, [(one.article.text or "", one.row.text or "")])
-    return [str(lines)] if isinstance(lines, NewsAssetsError) else lines
+    if isinstance(lines, NewsAssetsError):
+        return [str(lines)]
+    return lines
 
 
 # --- output ---------------------------------------------------------------------------

@@ -246,7 +246,8 @@ def parse_meetings() -> None:
     with ProcessSandbox() as sandbox:
 
         def parse(item: Item) -> Item:
-            kind, url = str(item["kind"]), text_in(item, "url")
+            kind = str(item["kind"])
+            url = text_in(item, "url")
             answers = _answers(Path(str(item["path"])))
             timezone, now = _stated_present(item)
             context = ParseContext(timezone=timezone, now=now)
@@ -298,7 +299,9 @@ def _present(stated: object, zone: ZoneInfo) -> datetime:
         raise SourceError(
             f"now {str(stated)[:60]!r} is not a time in ISO 8601"
         ) from error
-    return now if now.tzinfo else now.replace(tzinfo=zone)
+    if now.tzinfo:
+        return now
+    return now.replace(tzinfo=zone)
 
 
 def _meeting_line(meeting: Meeting, kind: str, owner: str) -> Item:

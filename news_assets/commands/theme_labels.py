@@ -298,7 +298,8 @@ def _label_by_prompt(
     terminal.print_line(_HELP if queue else f"nothing to label in desk {desk}")
     stored = 0
     for number, item in enumerate(queue, start=1):
-        title, code = item["title"] or "without a title", item["code"] or _NO_THEME
+        title = item["title"] or "without a title"
+        code = item["code"] or _NO_THEME
         place = f"{number}/{len(queue)}"
         terminal.print_line(f"\n{place}  {item['day']}  {title}", "bold")
         terminal.print_line(f"{item['text']}\n{item['url']}")

@@ -94,7 +94,9 @@ def try_page(
 def _rule(given: Mapping[str, str]) -> PageRule | None:
     """Return the rule of these selectors, by the names of their options."""
     try:
-        return PageRuleSpec.model_validate(given).rule() if given else None
+        if given:
+            return PageRuleSpec.model_validate(given).rule()
+        return None
     except ValidationError as error:
         raise _bad_parameter(error) from None
 
@@ -171,7 +173,8 @@ def _show(
     """Write what was found to standard error, and the text, or the block for a desk
     file, to standard output.
     """
-    text, text_before = found.text or "", plain.text or ""
+    text = found.text or ""
+    text_before = plain.text or ""
     for name in _SHOWN_FIELDS:
         value = getattr(found, name)
         if isinstance(value, tuple):

@@ -126,7 +126,9 @@ def _articles_page(pages_url: str, desk: str, agency: str, day: str) -> str:
 
 def link(name: str, url: str) -> "dict[str, dg.RawMetadataValue]":
     """Return metadata with a link under this name; empty without an address."""
-    return {name: dg.MetadataValue.url(url)} if url else {}
+    if url:
+        return {name: dg.MetadataValue.url(url)}
+    return {}
 
 
 # --- counts ---------------------------------------------------------------------------
@@ -150,8 +152,11 @@ class MaterializationCounts:
         pages_url: str = "",
     ) -> None:
         self._is_local, self._pages_url = is_local, pages_url
-        self._context, self._lake, self._record = context, lake, stage.record
-        self._started_at, self._keys = utc_now(), list[AgencyDays]()
+        self._context = context
+        self._lake = lake
+        self._record = stage.record
+        self._started_at = utc_now()
+        self._keys = list[AgencyDays]()
         self._preview = ("day", "agency", *stage.preview)
         self._started = time.perf_counter()
         self._written = 0

@@ -349,7 +349,9 @@ class _Backlog:
 
     def stages(self, desk: Desk) -> Sequence[str]:
         """Return the stages that runs are requested for."""
-        return (_MODEL_STAGE,) if self.with_models else self.names_of(desk)
+        if self.with_models:
+            return (_MODEL_STAGE,)
+        return self.names_of(desk)
 
 
 def _watch(

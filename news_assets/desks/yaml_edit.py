@@ -127,7 +127,9 @@ def _last_line(node: yaml.Node) -> int:
     """Return the last line of a node, counted from 0, without the comments after it."""
     end: int = node.end_mark.line
     if isinstance(node, yaml.ScalarNode):
-        return end - 1 if node.style in ("|", ">") else end
+        if node.style in ("|", ">"):
+            return end - 1
+        return end
     if not isinstance(node, yaml.CollectionNode):
         return end
     if node.flow_style:

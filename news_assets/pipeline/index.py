@@ -200,7 +200,8 @@ def _check_vectors(embeddings: Iterable[ArticleEmbedding], index: SearchIndex) -
             models.add((row.model, row.dim))
     if not models:
         return
-    dim, model = index.vector_dim(), index.vector_model()
+    dim = index.vector_dim()
+    model = index.vector_model()
     for other_model, other_dim in sorted(models):
         if dim not in (None, other_dim) or model not in (None, other_model):
             raise IndexingError(

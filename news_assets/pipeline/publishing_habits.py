@@ -297,7 +297,8 @@ def learn_habit(one: PublishingHistory) -> Habit | None:
             counts[day.toordinal()] = count
     if not counts:
         return None
-    last, first = max(counts), _first_complete_day(one, counts)
+    last = max(counts)
+    first = _first_complete_day(one, counts)
     kept = {day: count for day, count in counts.items() if day >= first}
     if sum(kept.values()) < _MIN_ENTRIES:
         return None
@@ -459,7 +460,9 @@ def _describe_rate(habit: Habit) -> str:
 def duration(span: timedelta) -> str:
     """Return a span in its two largest units: `3 days 4 h`, `5 h 20 min`."""
     minutes = max(int(span.total_seconds() // 60), 0)
-    days, hours, rest = minutes // 1440, minutes // 60 % 24, minutes % 60
+    days = minutes // 1440
+    hours = minutes // 60 % 24
+    rest = minutes % 60
     if days and hours:
         return f"{_count(days, 'day')} {hours} h"
     if days:

@@ -141,7 +141,8 @@ def _waited_after(rates: "PublishingRates", now: datetime, price_hours: float) -
         due_after = 2 * missing / (entries + sqrt(entries**2 + 2 * rate * missing))
         if due_after <= hours or passed >= 24:
             return passed + due_after
-        passed, waited = passed + hours, waited + (entries + rate * hours / 2) * hours
+        passed = passed + hours
+        waited = waited + (entries + rate * hours / 2) * hours
         entries += rate * hours
     raise AssertionError("rates have no end")
 
@@ -279,7 +280,8 @@ def _next_slot(
     a poll between two slots, the pause is MIN_INTERVAL_S to `interval_s` +
     MIN_INTERVAL_S.
     """
-    step, least = timedelta(seconds=step_s), timedelta(seconds=MIN_INTERVAL_S)
+    step = timedelta(seconds=step_s)
+    least = timedelta(seconds=MIN_INTERVAL_S)
     earliest = now + timedelta(seconds=interval_s) - step + min(least, step / 2)
     first = _EPOCH + step * int(_jitter(source) * SLOTS) / SLOTS
     return max(earliest + (first - earliest) % step, now + least)
@@ -373,7 +375,8 @@ def waiting_sources(
 
     `sources` are in the order of the desk file; `states` are by source_id.
     """
-    waiting, answered = set[str](), set[str]()
+    waiting = set[str]()
+    answered = set[str]()
     for source in sources:
         if not source.is_civic:
             continue

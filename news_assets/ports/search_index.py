@@ -232,7 +232,9 @@ FILTER_LABELS = FACET_LABELS | {"from": "From", "to": "To"}
 
 def values_of(wanted: str | tuple[str, ...]) -> tuple[str, ...]:
     """Return the value, or the several values, of a filter."""
-    return (wanted,) if isinstance(wanted, str) else wanted
+    if isinstance(wanted, str):
+        return (wanted,)
+    return wanted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

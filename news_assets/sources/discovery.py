@@ -208,7 +208,8 @@ def _of_head(tree: "HtmlElement", base: str) -> list[CandidateUrl]:
     for link in tree.iter("link"):
         if "alternate" not in link.get("rel", "").lower().split():
             continue
-        url, title = _web_url(link, base), plain_text(link.get("title", ""))
+        url = _web_url(link, base)
+        title = plain_text(link.get("title", ""))
         if url is None:
             continue
         if _is_feed_link(link, url, title):

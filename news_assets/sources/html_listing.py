@@ -180,7 +180,9 @@ def _url_of(
     of the headline.
     """
     if not template.links:
-        return _link_of(item, headline, base) if headline is not None else None
+        if headline is not None:
+            return _link_of(item, headline, base)
+        return None
     for css in template.links:
         for element in select(item, css, with_root=True):
             url = _link_of(item, element, base)

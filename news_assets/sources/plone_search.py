@@ -371,7 +371,8 @@ def _html(block: dict[str, _Json]) -> str:
 
 
 def _image(block: dict[str, _Json]) -> str:
-    url, alt = block.get("url"), block.get("alt")
+    url = block.get("url")
+    alt = block.get("alt")
     if not isinstance(url, str):
         return ""
     if not url.startswith(("http://", "https://", "/")):

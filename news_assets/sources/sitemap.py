@@ -107,7 +107,9 @@ def _unpacked(page: Page) -> tuple[Page, bool]:
     """
     if not page.body.startswith(_GZIP_MAGIC):
         return page, True
-    body, rest, is_whole = bytearray(), page.body, True
+    body = bytearray()
+    rest = page.body
+    is_whole = True
     for _ in range(_MAX_MEMBERS):  # concatenated members are one document
         if not rest.startswith(_GZIP_MAGIC):
             break

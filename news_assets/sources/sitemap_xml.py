@@ -107,7 +107,8 @@ def _read(body: bytes, reader: "_Reader") -> list[str]:
             break
         if not reader.root:
             break
-        start, opening = following.start(), b"<%s>" % reader.root.encode()
+        start = following.start()
+        opening = b"<%s>" % reader.root.encode()
     return errors
 
 

@@ -64,7 +64,8 @@ def day_url(source: Source, day: date) -> str:
     `after` and `before` are exclusive, so `after` is one second before midnight. Both
     are in UTC, because WordPress reads a time without a zone in the site's own zone.
     """
-    begin, end = _midnight(day, source), _midnight(day + timedelta(days=1), source)
+    begin = _midnight(day, source)
+    end = _midnight(day + timedelta(days=1), source)
     bounds = {"after": begin - timedelta(seconds=1), "before": end}
     return _with(
         _posts_url(source.url),

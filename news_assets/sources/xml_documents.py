@@ -161,7 +161,8 @@ def _scan(body: bytes, url: str) -> _Scan:
 
 def _with_prefixes_declared(body: bytes) -> bytes:
     """Declare on the root element the prefixes that are used without any declaration."""
-    used, declared = _USED_PREFIX.findall(body), _DECLARED_PREFIX.findall(body)
+    used = _USED_PREFIX.findall(body)
+    declared = _DECLARED_PREFIX.findall(body)
     declarations = b""
     for prefix in sorted(set(used) - {*declared, b"xml", b"xmlns"}):
         namespace = _NAMESPACES.get(prefix, b"urn:undeclared:" + prefix)

@@ -172,7 +172,9 @@ def _without_password(error: duckdb.Error) -> duckdb.Error | None:
     """Return the error as a cause; None if it has the password, which a traceback would
     print.
     """
-    return error if without_password(str(error)) == str(error) else None
+    if without_password(str(error)) == str(error):
+        return error
+    return None
 
 
 def write_lock_of(connection: duckdb.DuckDBPyConnection, address: Address) -> WriteLock:

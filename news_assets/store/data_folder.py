@@ -98,7 +98,9 @@ class DataFolder:
         if self.address.is_local:
             file = Path(self.path(name))
             try:
-                return file.read_text() if file.is_file() else None
+                if file.is_file():
+                    return file.read_text()
+                return None
             except OSError as error:
                 raise LakeError(
                     f"{file}: cannot be read: {error.strerror}; check permissions"

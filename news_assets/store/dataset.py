@@ -186,7 +186,9 @@ class _Maker:
             return None
         with suppress(CursorError):
             since = followed(self.snapshot, Cursor.of(former["cursor"]))
-            return since if self._count_changed(since) <= self.most_changes else None
+            if self._count_changed(since) <= self.most_changes:
+                return since
+            return None
         return None
 
     def _count_changed(self, since: Cursor) -> int:

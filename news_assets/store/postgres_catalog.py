@@ -61,7 +61,9 @@ def last_commit(connection: duckdb.DuckDBPyConnection, catalog: str) -> int | No
         return None
     finally:
         connection.execute(f"DETACH {_CATALOG}")
-    return None if row is None or row[0] is None else int(row[0])
+    if row is None or row[0] is None:
+        return None
+    return int(row[0])
 
 
 def put_back(

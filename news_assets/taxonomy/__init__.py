@@ -141,7 +141,9 @@ def lender_of(file: Path | None) -> Taxonomy | None:
 
     The built-in taxonomies have enough words of their own; they need none.
     """
-    return None if file in (None, BUILT_IN, CIVIC_TOPICS) else load_taxonomy()
+    if file in (None, BUILT_IN, CIVIC_TOPICS):
+        return None
+    return load_taxonomy()
 
 
 def _version(themes: Iterable[Theme]) -> str:
@@ -309,7 +311,8 @@ class _Reader:
         return False
 
     def _texts(self, node: Node, name: str) -> tuple[str, ...]:
-        is_list, wants_list = isinstance(node, SequenceNode), name in _LISTS
+        is_list = isinstance(node, SequenceNode)
+        wants_list = name in _LISTS
         if is_list != wants_list:
             wanted = "a list" if wants_list else "one text"
             fix = f"write `{name}: {_form(name)}`"

@@ -290,7 +290,9 @@ def day_in_address(url: str) -> date | None:
 
 
 def _day_of_match(match: re.Match[str]) -> date | None:
-    year, month, day = match["year"], match["month"], match["day"]
+    year = match["year"]
+    month = match["month"]
+    day = match["day"]
     if int(year) < _FIRST_ADDRESS_YEAR:
         return None
     if not match["sep"] and (len(month), len(day)) != (2, 2):
@@ -380,7 +382,8 @@ def _day_parts(parts: dict[str, str | None], source_zone: str) -> tuple[int, int
         year += 1900 if year >= 70 else 2000
     if "first" not in parts:
         return year, _month_of(parts["month"] or ""), _number(parts, "day")
-    first, other = _number(parts, "first"), _number(parts, "other")
+    first = _number(parts, "first")
+    other = _number(parts, "other")
     if other > 12:
         return year, first, other
     if first <= 12 and is_month_first(source_zone):

@@ -142,11 +142,14 @@ def _lexemes(text: str) -> list[_Lexeme]:
     found: list[_Lexeme] = []
     end = 0
     for match in _LEXEME.finditer(text):
-        written, at = match[0], match.start()
+        written = match[0]
+        at = match.start()
         is_glued = at == end > 0 and found[-1].text != "("
         if not is_glued and len(written) > 1 and written[0] == "-":
             found.append(_Lexeme("-", at + 1, is_glued=False))
-            written, at, is_glued = written[1:], at + 1, True
+            written = written[1:]
+            at = at + 1
+            is_glued = True
         found.append(_Lexeme(written, at + 1, is_glued))
         end = match.end()
     return found
@@ -323,7 +326,9 @@ class _Reader:
             return _prefix(written[:-1], taken.column, in_title=in_title)
         if len(found) > 1:  # a compound
             return Phrase(tuple(map(fold, found)), in_title)
-        return Word(found[0], in_title) if found else None
+        if found:
+            return Word(found[0], in_title)
+        return None
 
 
 def _joined(kind: type[And | Or], found: Sequence[Node | None]) -> Node | None:
@@ -367,14 +372,18 @@ def _text(side: Node | None, operator: _Lexeme) -> Node:
 def _field_of(lexeme: _Lexeme) -> tuple[str, str]:
     """Return the name of a field and its value; nothing for a word."""
     match = _FIELD.fullmatch(lexeme.text)
-    return (match[1], match[2]) if match else ("", "")
+    if match:
+        return (match[1], match[2])
+    return ("", "")
 
 
 def _field_value(
     field: ValueField, written: str, found: Sequence[str]
 ) -> FieldValue | None:
     value = fold(" ".join(written.lower().split()))
-    return FieldValue(field, value, tuple(map(fold, found))) if value else None
+    if value:
+        return FieldValue(field, value, tuple(map(fold, found)))
+    return None
 
 
 def _prefix(start: str, column: int, *, in_title: bool) -> Prefix:

@@ -164,7 +164,8 @@ def _word_lists(texts: Sequence[str]) -> "pl.Series":
     has_other = lowered.str.contains(_BEYOND_LATIN.pattern)
     if not has_other.any():
         return lowered.str.extract_all(_LATIN_WORD.pattern)
-    latin, other = (~has_other).arg_true(), has_other.arg_true()
+    latin = (~has_other).arg_true()
+    other = has_other.arg_true()
     of_latin = lowered.gather(latin).str.extract_all(_LATIN_WORD.pattern)
     of_other = [words(texts[position]) for position in other]
     found = of_latin.append(pl.Series(of_other, dtype=pl.List(pl.String)))

@@ -105,11 +105,9 @@ class ArticleView:
     def evidence(self) -> Sequence[Evidence]:
         """What in the text supports the sentences of a model's summary and key points."""
         row = self.enriched
-        return (
-            []
-            if row is None or is_outdated(row, self.article)
-            else evidence_of(row, self.article.text or "")
-        )
+        if row is None or is_outdated(row, self.article):
+            return []
+        return evidence_of(row, self.article.text or "")
 
     def is_silent(self, revision: ArticleRevision) -> bool:
         """Return whether the publisher replaced this text without stating a time of

@@ -130,7 +130,9 @@ class Operation:
     @property
     def route(self) -> str:
         """The path for the router: the last parameter may have slashes."""
-        return f"{self.path[:-1]}:path}}" if self.path.endswith("}") else self.path
+        if self.path.endswith("}"):
+            return f"{self.path[:-1]}:path}}"
+        return self.path
 
     def given(self, values: Mapping[str, str]) -> Parameters:
         """Return the parameters with these values. Raises ParameterError."""

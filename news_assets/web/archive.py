@@ -152,7 +152,9 @@ class Archive:
     @property
     def usual_zone(self) -> str:
         """The time zone of what has no agency: that of the first desk."""
-        return self.desks[0].timezone if self.desks else "UTC"
+        if self.desks:
+            return self.desks[0].timezone
+        return "UTC"
 
     def taxonomy(self, desk: str) -> Taxonomy | None:
         """Return the taxonomy of a desk; None for a desk without a desk file."""
@@ -249,7 +251,8 @@ class Archive:
         """Return the first hit of each story and those without one, and the stories with
         their other hits by the article_id of the first.
         """
-        ids, days = [hit.article_id for hit in hits], [hit.day for hit in hits]
+        ids = [hit.article_id for hit in hits]
+        days = [hit.day for hit in hits]
         of_article = story_by_article(self.lake, ids, days)
         groups: dict[str, list[SearchHit]] = {}
         for hit in hits:
@@ -434,7 +437,9 @@ class Archive:
         found: list[ArticleEmbedding] = [
             row for row in rows.derived["article_embeddings"] if row.outcome == "ok"
         ]
-        return self._nearest(found, others, _SIMILAR) if found else []
+        if found:
+            return self._nearest(found, others, _SIMILAR)
+        return []
 
     def _nearest(
         self, stored: Sequence[ArticleEmbedding], without: Collection[str], limit: int
@@ -456,11 +461,14 @@ class Archive:
         with self.lake.latest() as lake:
             stored = lake.read(ArticleEmbedding, article_id=[article_id])
         found = [row for row in stored if row.outcome == "ok"]
-        return self._nearest(found, {article_id}, limit) if found else []
+        if found:
+            return self._nearest(found, {article_id}, limit)
+        return []
 
     def articles(self, parameters: ArticleParameters) -> Part[ListedArticle]:
         """Return a part of the articles, newest first. Raises ParameterError."""
-        after, limit = parameters.position(date, str), parameters.limit
+        after = parameters.position(date, str)
+        limit = parameters.limit
         given = parameters.model_dump(
             include={"desk", "agency", "outcome", "from_day", "to_day"}
         )
@@ -471,7 +479,8 @@ class Archive:
 
     def listed(self, hits: Sequence[SearchHit]) -> dict[str, ListedArticle]:
         """Return what the lake has of these hits, by article id."""
-        ids, days = [hit.article_id for hit in hits], {hit.day for hit in hits}
+        ids = [hit.article_id for hit in hits]
+        days = {hit.day for hit in hits}
         return {row.article_id: row for row in named_articles(self.lake, ids, days)}
 
     def texts(self, hits: Sequence[SearchHit]) -> dict[str, str | None]:

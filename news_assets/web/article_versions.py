@@ -171,7 +171,9 @@ def _minutes(word_count: int) -> int:
 
 
 def _unless_repeated(text: str | None, shown: Sequence[str]) -> str:
-    return text if text and not any(begins_with(one, text) for one in shown) else ""
+    if text and not any(begins_with(one, text) for one in shown):
+        return text
+    return ""
 
 
 def begins_with(text: str, lead: str) -> bool:
@@ -214,7 +216,8 @@ def listed_edits(archive: Archive, parameters: EditParameters) -> Part[Edit]:
     """Return a part of the edits of the last days, newest first. Raises
     ParameterError.
     """
-    now, limit = datetime.now(UTC), parameters.limit
+    now = datetime.now(UTC)
+    limit = parameters.limit
     after_at, after_id = parameters.position(str, str) or (None, None)
     found = newest_edits(
         archive.lake,

@@ -109,11 +109,15 @@ def _cell(value: Any) -> str:
     text = str(value)
     if isinstance(value, list | tuple):
         text = ", ".join(map(str, value))
-    return text if len(text) <= _CELL_CHARS else text[: _CELL_CHARS - 1] + "…"
+    if len(text) <= _CELL_CHARS:
+        return text
+    return text[: _CELL_CHARS - 1] + "…"
 
 
 def _cell_class(value: Any) -> str:
-    return "long" if len(_cell(value)) > _LONG_CHARS else ""
+    if len(_cell(value)) > _LONG_CHARS:
+        return "long"
+    return ""
 
 
 def _time(value: date) -> str:

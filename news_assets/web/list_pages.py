@@ -161,7 +161,8 @@ def _articles(archive: Archive, hits: Sequence[SearchHit], base: str) -> list[En
     """Return the hits with what the lake has of them; only what the index has if the
     lake lacks one.
     """
-    listed, texts = archive.listed(hits), archive.texts(hits)
+    listed = archive.listed(hits)
+    texts = archive.texts(hits)
     edits = last_edits(archive.lake, [hit.article_id for hit in hits])
     entries = []
     for hit in hits:
@@ -256,7 +257,9 @@ def _meeting_page(archive: Archive, meeting: MeetingItem, base: str) -> str:
 
 def _last_poll(key: str) -> Callable[[Archive, SourceItem, str], Any]:
     def value(archive: Archive, source: SourceItem, base: str) -> Any:
-        return source.polls[-1][key] if source.polls else None
+        if source.polls:
+            return source.polls[-1][key]
+        return None
 
     return value
 

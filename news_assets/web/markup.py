@@ -136,7 +136,8 @@ def passages(before: str, after: str) -> list[_Passage]:
     found: list[_Passage] = []
     for number, (kind, words) in enumerate(steps):
         if kind == "equal":
-            is_first, is_last = number == 0, number == len(steps) - 1
+            is_first = number == 0
+            is_last = number == len(steps) - 1
             found += _folded(words, is_first=is_first, is_last=is_last)
         else:
             found.append(_passage(kind, words))
@@ -178,7 +179,8 @@ def _steps(before: str, after: str) -> Iterator[tuple[str, Sequence[str]]]:
             yield "del", old[at_old : block.a]
         if block.b > at_new:
             yield "ins", new[at_new : block.b]
-        at_old, at_new = block.a + block.size, block.b + block.size
+        at_old = block.a + block.size
+        at_new = block.b + block.size
         if block.size:
             yield "equal", new[block.b : at_new]
 

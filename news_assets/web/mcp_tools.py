@@ -148,7 +148,8 @@ def _answer(
     archive: Archive, name: str, arguments: Mapping[str, Any]
 ) -> types.CallToolResult:
     try:
-        text, is_error = _read(archive, name, arguments), False
+        text = _read(archive, name, arguments)
+        is_error = False
     except NewsAssetsError as error:
         text, is_error = str(error), True
     return types.CallToolResult(

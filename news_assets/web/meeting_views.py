@@ -330,7 +330,8 @@ def person_view(archive: Archive, one: OnePerson) -> PersonView | None:
     """Return a member of a body with a part of the votes; None for an unknown one.
     Raises ParameterError.
     """
-    after, limit = one.position(date, str), one.limit
+    after = one.position(date, str)
+    limit = one.limit
     details = person_details(
         archive.lake, one.desk, one.agency, one.person, after, limit + 1
     )

@@ -188,7 +188,8 @@ def morning_view(archive: Archive, parameters: MorningParameters) -> MorningView
     day = parameters.day or today
     habits = archive.theme_habits(day, datetime.now(UTC))
     ranked = _ranked(archive, parameters.desk, day, habits, is_today=day >= today)
-    top, others = ranked[:_TOP], ranked[_TOP:]
+    top = ranked[:_TOP]
+    others = ranked[_TOP:]
     is_today = day == today
     silences: Sequence[SilenceItem] = ()
     if is_today:

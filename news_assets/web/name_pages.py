@@ -98,7 +98,8 @@ def name_view(archive: Archive, one: OneName) -> NameView | None:
 
 
 def _view(archive: Archive, found: NamedArticles) -> NameView:
-    ids, days = found.article_ids[:_NEWEST], set(found.article_days[:_NEWEST])
+    ids = found.article_ids[:_NEWEST]
+    days = set(found.article_days[:_NEWEST])
     publishers = []
     for (desk, agency), count in found.publishers.items():
         publishers.append(CountedPublisher(desk=desk, agency=agency, articles=count))
@@ -127,7 +128,9 @@ class NamePages:
     """The handlers of a name; `render` makes a page of a template and values."""
 
     def __init__(self, archive: Archive, sessions: Sessions, render: Render) -> None:
-        self._archive, self._sessions, self._render = archive, sessions, render
+        self._archive = archive
+        self._sessions = sessions
+        self._render = render
 
     def name(self, request: Request) -> Response:
         """Return the page of a name, or its feed; 404 where no article has it."""
@@ -154,7 +157,8 @@ class NamePages:
 
     def change(self, request: Request, body: bytes) -> Response:
         """Merge a name into another one, or with an empty one separate it again."""
-        who, form = self._sessions.check(request), read_form(body)
+        who = self._sessions.check(request)
+        form = read_form(body)
         name_id = form.get("name", "").strip()[:_MAX_ID_CHARS]
         same_as = form.get("same_as", "").strip()[:_MAX_ID_CHARS]
         now = datetime.now(UTC)

@@ -411,10 +411,8 @@ class Pages:
         """Return what a text replaced; `number` is the time of the replacement in
         microseconds since 1970.
         """
-        article_id, number = (
-            request.path_params["article_id"],
-            request.path_params["number"],
-        )
+        article_id = request.path_params["article_id"]
+        number = request.path_params["number"]
         found = revision_and_successor(self._archive.lake, article_id, number)
         if found is None:
             raise HTTPException(404, f"no such revision of {article_id}")
@@ -508,7 +506,8 @@ def _mistake(request: Request, error: QueryError) -> _Values:
     at and after the mistake.
     """
     text = request.query_params.get("q", "").strip()
-    before, after = text[: error.column - 1], text[error.column - 1 :]
+    before = text[: error.column - 1]
+    after = text[error.column - 1 :]
     at = after.split(maxsplit=1)[0] if after.strip() else ""
     return {
         "problem": mistake_text(error, translation(language_of(request))),

@@ -127,7 +127,9 @@ class PageTimes:
 
     def text(self, at: datetime | None, own: str = "") -> str:
         """Return day, hour and zone; empty for no time."""
-        return _full_text(at, self.zone(own)) if at else ""
+        if at:
+            return _full_text(at, self.zone(own))
+        return ""
 
     def full(self, at: datetime | None, own: str = "") -> Markup:
         """Return day, hour and zone as an element; empty for no time."""
@@ -139,7 +141,9 @@ class PageTimes:
 
     def minute(self, at: datetime | None, own: str = "") -> Markup:
         """Return day and hour, with the full time as title; empty for no time."""
-        return self._titled(at, own, self._minute_text(at, own)) if at else Markup()
+        if at:
+            return self._titled(at, own, self._minute_text(at, own))
+        return Markup()
 
     def short(self, at: datetime | None, own: str = "") -> Markup:
         """Return how long ago it was, of what is older than a day the day and hour, with
@@ -153,11 +157,15 @@ class PageTimes:
         """Return when an article was published, in short: the day that it is found by
         alone, if its hour is not known, or is that of another day.
         """
-        return self.short(at, own) if _has_hour(day, at, own) else _day_alone(day)
+        if _has_hour(day, at, own):
+            return self.short(at, own)
+        return _day_alone(day)
 
     def published_in_full(self, day: date, at: datetime | None, own: str) -> Markup:
         """Return the same in full."""
-        return self.full(at, own) if _has_hour(day, at, own) else _day_alone(day)
+        if _has_hour(day, at, own):
+            return self.full(at, own)
+        return _day_alone(day)
 
     def is_of_another_day(self, day: date, at: datetime | None, own: str) -> bool:
         """Return whether a publisher states a time of another day than the one that the
@@ -267,7 +275,8 @@ class KeptChoices:
 
 def _cookies_of(query: QueryParams) -> Iterator[str]:
     """Yield the cookies that keep what a query chooses."""
-    language, zone = query.get("lang"), query.get("zone")
+    language = query.get("lang")
+    zone = query.get("zone")
     if language in LANGUAGES:
         yield f"{LANGUAGE_COOKIE}={language}; {_RULES}"
     if zone == "":

@@ -435,7 +435,10 @@ class SearchAddress(ListParameters, frozen=True):
     def offset(self) -> int:
         """Number of hits before these. Raises ParameterError."""
         place = self.position(int)
-        return place[0] if place else (self.page - 1) * self.limit
+        if place:
+            first: int = place[0]
+            return first
+        return (self.page - 1) * self.limit
 
     def without(self, name: str) -> Self:
         """Return this search without one of its filters."""

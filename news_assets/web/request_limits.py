@@ -176,7 +176,9 @@ class _BoundedProtocol(H11Protocol):
 
     @property
     def _client(self) -> str:
-        return client_of(self.client[0]) if self.client else ""
+        if self.client:
+            return client_of(self.client[0])
+        return ""
 
     def handle_events(self) -> None:
         """Read what has come of requests; where one is complete, its answer has to be

@@ -95,7 +95,9 @@ class SubscriptionPages:
     def __init__(
         self, archive: Archive, links: SubscriptionLinks, render: Render
     ) -> None:
-        self._archive, self._links, self._render = archive, links, render
+        self._archive = archive
+        self._links = links
+        self._render = render
         self._requests = _RequestsOfClients()
 
     def routes(self) -> list[Route]:
@@ -299,7 +301,8 @@ class FeedPages:
 
     def opml(self, request: Request) -> Response:
         """Return the feeds of lists, themes and saved queries, for feed readers."""
-        base, language = str(request.base_url).rstrip("/"), language_of(request)
+        base = str(request.base_url).rstrip("/")
+        language = language_of(request)
         translate = translation(language)
         listed = list_feeds(self._archive)
         found = [NamedFeed(translate(one.name), one.page, one.feed) for one in listed]

@@ -205,7 +205,9 @@ def trend_view(archive: Archive, address: TrendAddress) -> _TrendView:
 
 def shown_value(point: TrendPoint, measure: str) -> float:
     """Return a number of articles, or a share in percent to two decimals."""
-    return round(100 * (point.share or 0), 2) if measure == "share" else point.articles
+    if measure == "share":
+        return round(100 * (point.share or 0), 2)
+    return point.articles
 
 
 def _search_of(address: TrendAddress, series: TrendSeries) -> SearchAddress:

@@ -292,7 +292,8 @@ class RecentEmbedder:
     """Implements `ports.Embedder`. Thread-safe if the embedder is."""
 
     def __init__(self, embedder: Embedder) -> None:
-        self.model, self.dim = embedder.model, embedder.dim
+        self.model = embedder.model
+        self.dim = embedder.dim
         self._embedder = embedder
         self._recent: OrderedDict[str, tuple[npt.NDArray[np.float32], Embedded]] = (
             OrderedDict()

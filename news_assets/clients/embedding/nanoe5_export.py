@@ -214,7 +214,8 @@ class _Graph:
         length = self._node("Shape", ids, out="length", start=1, end=2)
         places = self._node("Slice", positions, first, length, first, out="places")
         summed = self._node("Add", words, places, out="summed")
-        scale, bias = self._stored("emb.ln.w"), self._stored("emb.ln.b")
+        scale = self._stored("emb.ln.w")
+        bias = self._stored("emb.ln.b")
         return self._node(
             "LayerNormalization", summed, scale, bias, out="embedded", epsilon=_EPSILON
         )

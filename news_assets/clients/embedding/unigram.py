@@ -129,14 +129,16 @@ class UnigramTokenizer:
         """
         size = len(word)
         best = [0.0] * (size + 1)  # sums of scores
-        begins, last = [-1] * (size + 1), [self._unknown] * (size + 1)
+        begins = [-1] * (size + 1)
+        last = [self._unknown] * (size + 1)
         for start in range(size):
             for end in range(start + 1, min(start + self._longest, size) + 1):
                 number = self._id_of(word[start:end])
                 if number is not None:
                     score = best[start] + self._scores[number]
                 elif end == start + 1:
-                    number, score = self._unknown, best[start] + self._unknown_score
+                    number = self._unknown
+                    score = best[start] + self._unknown_score
                 else:
                     continue
                 if begins[end] < 0 or score > best[end]:
@@ -152,7 +154,8 @@ def _hash(piece: str) -> int:
 def _packed(config: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
     """Return the facts and the pieces of the JSON of a file of `tokenizers`."""
     model = config["model"]
-    vocabulary, unknown = model["vocab"], int(model["unk_id"])
+    vocabulary = model["vocab"]
+    unknown = int(model["unk_id"])
     scores = array("d", (score for _, score in vocabulary))
     hashes = array("q", (_hash(piece) for piece, _ in vocabulary))
     ids = array("i", sorted(range(len(hashes)), key=hashes.__getitem__))

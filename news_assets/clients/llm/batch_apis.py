@@ -255,7 +255,8 @@ class BedrockBatches:
                 "and NEWS_BEDROCK_BATCH_ROLE "
                 "(the ARN of a role that may read and write there)"
             )
-        self._folder, self._role = folder.rstrip("/"), role
+        self._folder = folder.rstrip("/")
+        self._role = role
 
     def offline(self, model: Any, offline: Offline) -> "Model":
         """Return this model with `offline` in the place of the network."""

@@ -94,7 +94,10 @@ class ConcurrentModel:
 
     def close(self) -> None:
         """End the thread; calls in flight are cancelled, and connections closed."""
-        loop, thread, self._loop, self._thread = self._loop, self._thread, None, None
+        loop = self._loop
+        thread = self._thread
+        self._loop = None
+        self._thread = None
         if loop and thread:
             asyncio.run_coroutine_threadsafe(self._end(), loop).result(_CLOSE_S)
             loop.call_soon_threadsafe(loop.stop)

@@ -40,7 +40,8 @@ class OllamaChat(Model):
         self, name: str, address: str, key: str | None, timeout_s: float
     ) -> None:
         super().__init__(profile=ModelProfile(supports_json_schema_output=True))
-        self._name, self._address = name, address.rstrip("/")
+        self._name = name
+        self._address = address.rstrip("/")
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         self.client = httpx2.AsyncClient(timeout=timeout_s, headers=headers)
 
@@ -144,7 +145,8 @@ def _message(part: Any) -> dict[str, str] | None:
 def _response(name: str, reply: httpx2.Response) -> ModelResponse:
     try:
         said = reply.json()
-        text, reason = said["message"]["content"], said.get("done_reason", "stop")
+        text = said["message"]["content"]
+        reason = said.get("done_reason", "stop")
     except (ValueError, KeyError, TypeError) as error:
         raise UnexpectedModelBehavior(
             "Invalid response from Ollama, expected JSON data"

@@ -80,7 +80,8 @@ class ProviderBatches:
         self, name: str, open_model: "Callable[[], Model]", api: BatchApi
     ) -> None:
         self.name = name
-        self.min_requests, self.max_requests = api.min_requests, api.max_requests
+        self.min_requests = api.min_requests
+        self.max_requests = api.max_requests
         self._open_model, self._api = open_model, api
 
     def submit(self, requests: Sequence[ModelRequest], key: str) -> str:

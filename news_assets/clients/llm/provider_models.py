@@ -115,10 +115,8 @@ def _ollama(model: str, timeout_s: float, calls: int) -> "Model":
 
     from news_assets.clients.llm.ollama import OllamaChat
 
-    address, key = (
-        variable_of("OLLAMA_BASE_URL") or _OLLAMA_HERE,
-        variable_of("OLLAMA_API_KEY"),
-    )
+    address = variable_of("OLLAMA_BASE_URL") or _OLLAMA_HERE
+    key = variable_of("OLLAMA_API_KEY")
     if not address.rstrip("/").endswith("/v1"):
         return OllamaChat(model, address, key, timeout_s)
     client = AsyncOpenAI(

@@ -144,7 +144,8 @@ class HttpFetcher:
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
             trust_env=False,
         )
-        self._logins, self._tokens = Logins(logins), Tokens(secret_of)
+        self._logins = Logins(logins)
+        self._tokens = Tokens(secret_of)
         self._robots = Robots(user_agent, self._robots_text, state_dir)
         self._max_workers = max_workers
         self._total_s = total_s
@@ -298,7 +299,8 @@ class HttpFetcher:
         """Return the slot of the vendor, if the source has one. It is always taken
         before a host's slot.
         """
-        vendor, host = chain.request.access.vendor, host_of(chain.request.url)
+        vendor = chain.request.access.vendor
+        host = host_of(chain.request.url)
         if vendor is None:
             return nullcontext()
         name = vendor_slot(vendor, host)
@@ -368,7 +370,8 @@ class HttpFetcher:
         """Read the body: a page in full, a robots.txt up to its cap, of an error
         response as much as was received.
         """
-        caps, ignored = self._caps, tuple[type[Exception], ...]()
+        caps = self._caps
+        ignored = tuple[type[Exception], ...]()
         if not response.is_success:
             caps, ignored = _ERROR_CAPS, (FetchError, *HTTPX_ERRORS)
         elif chain.is_robots:
@@ -384,7 +387,8 @@ class HttpFetcher:
         if not _is_page(hop, request, confirmed):
             bot_wall = bot_wall_of(hop.status, dict(headers), hop.body)
             raise status_error_of(request.url, hop.status, bot_wall, hop.retry_after_s)
-        now, content_type = self._clock(), content_type_of(headers)
+        now = self._clock()
+        content_type = content_type_of(headers)
         return Page(
             url=without_login(request.url),
             final_url=str(hop.url),

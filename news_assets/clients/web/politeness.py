@@ -98,7 +98,8 @@ class Politeness:
         """Return the seconds until this host may be requested, as far as this process
         knows.
         """
-        entry, now = self._host(host), self._slots.clock()
+        entry = self._host(host)
+        now = self._slots.clock()
         retry_s = entry.times.remaining_retry_s(now)
         if retry_s > HOST_WAIT_IN_RUN.longest_s:  # `slot` raises at once
             retry_s = 0.0

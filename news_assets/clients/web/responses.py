@@ -115,7 +115,8 @@ def validators_of(
     is_expired = headers.get("expires", "").strip() == "0"
     if is_expired and "no-store" in headers.get("cache-control", "").lower():
         return Validators()
-    etag, last_modified = _stored(headers, "etag"), _stored(headers, "last-modified")
+    etag = _stored(headers, "etag")
+    last_modified = _stored(headers, "last-modified")
     return Validators(etag or confirmed.etag, last_modified or confirmed.last_modified)
 
 

@@ -71,7 +71,9 @@ class Heartbeat(_ThreadWhileEntered):
 
     def __init__(self, instance: DagsterInstance, worker: str, run_id: str) -> None:
         super().__init__("heartbeat")
-        self._instance, self._worker, self._run_id = instance, worker, run_id
+        self._instance = instance
+        self._worker = worker
+        self._run_id = run_id
         self.count = 0  # heartbeats written
         self.has_interrupted = False
 

@@ -82,7 +82,8 @@ def execute_run(task: Task) -> None:
     """Execute the run whose id is the task's, with a heartbeat; stop the worker if it
     was signalled meanwhile.
     """
-    run_id, terminate = task.request.id, signal.getsignal(signal.SIGTERM)
+    run_id = task.request.id
+    terminate = signal.getsignal(signal.SIGTERM)
     if not _can_begin(run_id):
         _logger.info("Run %s has already begun or ended", run_id)
         return

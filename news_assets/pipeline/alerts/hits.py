@@ -129,7 +129,9 @@ class _Prepared:
         return all(phrase.search(found.folded) for phrase in phrases)
 
     def _passes_filters(self, found: Matchable) -> bool:
-        query, article, enriched = self.query, found.article, found.enriched
+        query = self.query
+        article = found.article
+        enriched = found.enriched
         if not _is_of(query, article):
             return False
         if query.language is not None:

@@ -92,7 +92,8 @@ def _block(article: Mapping[str, Any], language: str) -> str:
         title = f"{phrase(CHANGES[change], language)}: {title}"
     lines = [title, " · ".join(facts)]
     if (story := article.get("story")) and story["publisher_count"] > 1:
-        count, names = story["publisher_count"], ", ".join(story["publishers"])
+        count = story["publisher_count"]
+        names = ", ".join(story["publishers"])
         text = "{count} publishers: {names}"
         lines.append(
             phrase(text, language, count=count, names=_cut(names, _MAX_TITLE_CHARS))

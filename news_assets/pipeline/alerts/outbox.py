@@ -352,7 +352,8 @@ def tell_conditions(
         "begun": {row.name: row.text for row in begun},
         "ended": [row.name for row in ended],
     }
-    subject, text = _subject(begun, ended), _text(begun, ended)
+    subject = _subject(begun, ended)
+    text = _text(begun, ended)
     messages = messages_to(operators.to, OPERATORS, subject, text, payload, now)
     rows.upsert(messages)
     return messages

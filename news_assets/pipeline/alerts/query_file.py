@@ -207,7 +207,9 @@ class Operators(_Spec):
             return False
         first, last = (time.fromisoformat(part) for part in self.quiet.split("-"))
         at = now.astimezone(ZoneInfo(self.timezone)).time()
-        return first <= at < last if first <= last else at >= first or at < last
+        if first <= last:
+            return first <= at < last
+        return at >= first or at < last
 
 
 class Alerts(_Spec):

@@ -128,7 +128,8 @@ def mark_copies_again(rows: Rows, former: Iterable[RawArticle]) -> list[RawArtic
     copies = rows.frame(RawArticle, None, columns, duplicate_of=ids, day=days)
     if copies.is_empty():
         return []
-    copy_ids, copy_days = set(copies["article_id"]), set(copies["day"])
+    copy_ids = set(copies["article_id"])
+    copy_days = set(copies["day"])
     return _store_with_marks(
         rows, rows.read(RawArticle, article_id=copy_ids, day=copy_days)
     )

@@ -290,7 +290,9 @@ def _common(
     entries: Iterable[FeedEntry], validators: Mapping[str, Validators]
 ) -> Validators:
     found = {validators.get(entry.article_id, Validators()) for entry in entries}
-    return found.pop() if len(found) == 1 else Validators()
+    if len(found) == 1:
+        return found.pop()
+    return Validators()
 
 
 def _read(

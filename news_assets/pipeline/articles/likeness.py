@@ -108,10 +108,8 @@ class Overlap(NamedTuple):
 
 def overlap(one: Shingles, other: Shingles) -> Overlap:
     """Return what two texts have in common."""
-    common, words = (
-        _common(one.text, other.text),
-        _common(one.lead_words, other.lead_words),
-    )
+    common = _common(one.text, other.text)
+    words = _common(one.lead_words, other.lead_words)
     return Overlap(
         jaccard=common / (one.text.size + other.text.size - common),
         contained=common / min(one.text.size, other.text.size),
@@ -204,7 +202,8 @@ def dedupe_stream(
     by_url: dict[str, str] = {}
     by_text: dict[str, str] = {}
     for document in documents:
-        key, text = document["id"] or "", document.get("text") or ""
+        key = document["id"] or ""
+        text = document.get("text") or ""
         url = canonical_url(document.get("url") or "")
         digest = text_hash(text) if len(text) >= MIN_TEXT_CHARS else None
         found = Shingles.of(text)

@@ -151,7 +151,9 @@ def _site(url: str) -> str:
     where each is another server.
     """
     site = site_of(url)
-    return _host(url) if site == host_of(url) else site
+    if site == host_of(url):
+        return _host(url)
+    return site
 
 
 def _host(url: str) -> str:
@@ -160,7 +162,9 @@ def _host(url: str) -> str:
         port = urlsplit(url).port
     except ValueError:
         port = None
-    return host if port in (None, 80, 443) else f"{host}:{port}"
+    if port in (None, 80, 443):
+        return host
+    return f"{host}:{port}"
 
 
 def _segments(url: str) -> tuple[str, ...]:

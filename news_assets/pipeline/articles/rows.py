@@ -110,7 +110,8 @@ def with_owner(
     listed = canonical_url(entry.url)
     if isinstance(result, FetchError):
         return read, owners.owner(entry.desk, entry.agency, listed)
-    served, extracted = served_url(result.final_url), read.extracted
+    served = served_url(result.final_url)
+    extracted = read.extracted
     if result.is_unchanged or extracted is None or extracted.outcome != "ok":
         return read, owners.owner(entry.desk, entry.agency, listed, served)
     if not owners.is_same_owner(extracted.canonical_url, served):

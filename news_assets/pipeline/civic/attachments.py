@@ -166,7 +166,9 @@ def _stored(lake: Lake, items: Iterable[StoredItem]) -> dict[str, StoredDocument
 def _attachments_of(
     item: StoredItem, entry: FeedEntry, stored: Mapping[str, StoredDocument]
 ) -> list[WantedDocument]:
-    ids, urls, names = item.document_ids, item.attachment_urls, item.attachment_names
+    ids = item.document_ids
+    urls = item.attachment_urls
+    names = item.attachment_names
     found: list[WantedDocument] = []
     for key, url, name in zip(ids, urls, names, strict=True):
         found.append(WantedDocument(key, url, name, item, entry, stored.get(key)))
@@ -388,7 +390,9 @@ def _validators(of_url: Sequence[WantedDocument]) -> Validators:
         if before is None or not before.content_hash or one.is_check:
             return Validators()
         found.add(Validators(before.etag, before.last_modified))
-    return found.pop() if len(found) == 1 else Validators()
+    if len(found) == 1:
+        return found.pop()
+    return Validators()
 
 
 # --- store ----------------------------------------------------------------------------

@@ -392,7 +392,9 @@ class _CouncilPoll:
         if purpose.step == "listing":
             if not isinstance(error, FetchError | SourceError):
                 error = SourceError(str(error))
-            found.is_whole, found.error, found.outcome = False, error, outcome
+            found.is_whole = False
+            found.error = error
+            found.outcome = outcome
             return []
         if purpose.step == "signal":
             found.note(f"no change signal: {error}")

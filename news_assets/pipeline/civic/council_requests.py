@@ -83,7 +83,9 @@ class _ListedMeeting(NamedTuple):
         """When its items were requested last; None where the next poll requests them: of
         a new meeting, after a change of its listing, and while details are missing.
         """
-        return None if self.row is None else self.row.items_asked_at
+        if self.row is None:
+            return None
+        return self.row.items_asked_at
 
     @property
     def is_listed_otherwise(self) -> bool:
@@ -162,7 +164,9 @@ class Needs:
 
     def distance(self, meeting: Meeting) -> timedelta:
         """Return how far away a meeting is in time."""
-        return abs(meeting.starts_at - self.now) if meeting.starts_at else timedelta.max
+        if meeting.starts_at:
+            return abs(meeting.starts_at - self.now)
+        return timedelta.max
 
 
 # --- the requests ---------------------------------------------------------------------
@@ -199,7 +203,8 @@ class CouncilRequests:
         """Return the requests that the poll begins with: the signal since a time, or
         those of its days.
         """
-        vendor, url = self.found.vendor, self.found.source.url
+        vendor = self.found.vendor
+        url = self.found.source.url
         if since is not None and vendor.signal is not None:
             return [(vendor.signal(url, since), Purpose("signal"))]
         requests = self.of_days()
@@ -248,7 +253,8 @@ class CouncilRequests:
         """Request the days that changed only, unless the vendor lists the others with
         them.
         """
-        days, url = self.found.vendor.days, self.found.source.url
+        days = self.found.vendor.days
+        url = self.found.source.url
         narrow = min(changed), max(changed)
         if days is not None and days(url, *narrow) != days(url, *self.found.days):
             self.found.days = narrow

@@ -263,7 +263,9 @@ def document_row(
         fetched_at=fetched_at,
         trace_id=one.entry.trace_id,
     )
-    return row if page is None and one.head is None else _with_headers(row, one, page)
+    if page is None and one.head is None:
+        return row
+    return _with_headers(row, one, page)
 
 
 def _with_headers(
@@ -372,7 +374,8 @@ def withdrawn_documents(rows: Reader, document_ids: Collection[str]) -> set[str]
 
 def _only_withdrawn(rows: Reader, items: Iterable[StoredItem]) -> set[str]:
     """Return the documents of these items that no item of another article has."""
-    wanted, agencies = _ids(items), {item.agency for item in items}
+    wanted = _ids(items)
+    agencies = {item.agency for item in items}
     columns = ("article_id", "document_ids")
     listed = rows.frame(StoredItem, None, columns, agency=agencies)
     users = listed.explode("document_ids").drop_nulls()

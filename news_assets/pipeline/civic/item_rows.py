@@ -295,7 +295,9 @@ def _item_row(
         first_seen_at=poll.now,
         last_seen_at=poll.now,
     )
-    return row if before is None else _with_former(row, before, item.has_votes)
+    if before is None:
+        return row
+    return _with_former(row, before, item.has_votes)
 
 
 def _with_former(row: StoredItem, before: StoredItem, has_votes: bool) -> StoredItem:

@@ -100,7 +100,9 @@ def _items_requested_at(
     again.
     """
     if key in poll.found.read_agendas:
-        return None if key in poll.found.undetailed else poll.now
+        if key in poll.found.undetailed:
+            return None
+        return poll.now
     if before is None:
         return None
     if before.listed_hash != listed_hash:
@@ -323,17 +325,23 @@ def _by_time(one: _Traits) -> Hashable:
 
 
 def _by_agenda(one: _Traits) -> Hashable:
-    return (one.agenda_url, one.day) if one.agenda_url else None
+    if one.agenda_url:
+        return (one.agenda_url, one.day)
+    return None
 
 
 def _by_day(one: _Traits) -> Hashable:
     """The same body on the same day: an hour was set, or the other source states none."""
-    return (one.name, one.day) if one.name and one.day else None
+    if one.name and one.day:
+        return (one.name, one.day)
+    return None
 
 
 def _by_hour(one: _Traits) -> Hashable:
     """The same day and hour: a body was renamed."""
-    return (one.day, one.clock) if one.day and one.clock else None
+    if one.day and one.clock:
+        return (one.day, one.clock)
+    return None
 
 
 def _by_name(one: _Traits) -> Hashable:
@@ -453,4 +461,6 @@ def _decided(item: StoredItem) -> str:
     """Return what was decided on an item and how its members voted; empty for nothing."""
     stated = item.action, item.result, item.tally, item.decision
     votes = json.loads(item.votes_json)
-    return json.dumps([stated, votes]) if any(stated) or votes else ""
+    if any(stated) or votes:
+        return json.dumps([stated, votes])
+    return ""

@@ -44,7 +44,9 @@ def read_agenda(body: bytes, url: str) -> Meeting | None:
     front = _read_front(body)
     least = 1 if front.pages <= _SHORT_PAGES else _MIN_ITEMS
     agenda = _agenda(front.lines, front.bookmarked, least=least)
-    return replace(agenda, packet_url=url) if front.bookmarked else agenda
+    if front.bookmarked:
+        return replace(agenda, packet_url=url)
+    return agenda
 
 
 def _agenda(
@@ -385,7 +387,8 @@ def _continued(chosen: Sequence[_Chosen], lines: Sequence[str]) -> list[_Numbere
                 break
             if not _goes_on_in(lines[last], following, full):
                 break
-            title, last = _joined(title, following), last + 1
+            title = _joined(title, following)
+            last = last + 1
         found.append(_NumberedLine(match["number"], title, first, last, parts))
     return found
 

@@ -83,7 +83,9 @@ def _kind_of_archive(body: bytes) -> DocumentKind:
         return "unknown"
     if archive.getinfo("mimetype").file_size >= _MIMETYPE_BYTES:
         return "unknown"
-    return "odt" if archive.read("mimetype").startswith(_ODT) else "unknown"
+    if archive.read("mimetype").startswith(_ODT):
+        return "odt"
+    return "unknown"
 
 
 # --- documents that are not worth reading ---------------------------------------------

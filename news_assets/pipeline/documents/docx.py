@@ -147,7 +147,9 @@ def _level(element: Any) -> _Level:
 
 def _value(owner: "_Element", name: str) -> str:
     found = owner.find(f"{_W}{name}")
-    return (found.get(f"{_W}val") or "") if found is not None else ""
+    if found is not None:
+        return found.get(f"{_W}val") or ""
+    return ""
 
 
 def _written(number: int, form: str) -> str:
@@ -156,10 +158,14 @@ def _written(number: int, form: str) -> str:
         return str(number)
     if form.endswith("Letter"):
         letter = chr(ord("A") + (number - 1) % 26) * ((number - 1) // 26 + 1)
-        return letter.lower() if form.startswith("lower") else letter
+        if form.startswith("lower"):
+            return letter.lower()
+        return letter
     if form.endswith("Roman"):
         roman = _roman(number)
-        return roman.lower() if form.startswith("lower") else roman
+        if form.startswith("lower"):
+            return roman.lower()
+        return roman
     return str(number)
 
 

@@ -132,7 +132,8 @@ def _links(pdf: "PdfDocument") -> Iterator[_Place]:
     for index in range(min(len(pdf), _AGENDA_PAGES)):
         page = pdf[index]
         text_page = page.get_textpage()
-        position, link = c_int(0), raw.FPDF_LINK()
+        position = c_int(0)
+        link = raw.FPDF_LINK()
         while raw.FPDFLink_Enumerate(page, byref(position), byref(link)):
             target = raw.FPDFLink_GetDest(pdf, link)
             if not target:

@@ -49,7 +49,8 @@ def _rules_on(page: "PdfPage") -> tuple[list[_Rule], list[_Rule]]:
     from pypdfium2 import raw
 
     degrees = page.get_rotation()
-    horizontal, vertical = list[_Rule](), list[_Rule]()
+    horizontal = list[_Rule]()
+    vertical = list[_Rule]()
     paths = page.get_objects(filter=(raw.FPDF_PAGEOBJ_PATH,), max_depth=_MAX_DEPTH)
     for edge in islice(_edges(islice(paths, _MAX_PATHS)), _MAX_EDGES):
         left, bottom, right, top = _turned(edge, degrees)
@@ -439,7 +440,8 @@ def _is_table(cells: dict[_Place, list[_Span]]) -> bool:
     """Whether cells with text are those of a table, not boxes of a form or of a page's
     layout.
     """
-    rows, columns = Counter[int](), Counter[int]()
+    rows = Counter[int]()
+    columns = Counter[int]()
     for (row, column), spans in cells.items():
         rows[row] += 1
         columns[column] += 1

@@ -460,7 +460,9 @@ def _reason(found: ReadDocument) -> str | None:
 
 def _stated_title(found: ReadDocument) -> str | None:
     title = line(found.title, "title")
-    return title if title and not _NO_TITLE.fullmatch(title) else None
+    if title and not _NO_TITLE.fullmatch(title):
+        return title
+    return None
 
 
 def _first_line(text: str) -> str | None:

@@ -304,7 +304,8 @@ class _ModelRun:
     ) -> None:
         models.budget.is_backfill |= is_backfill
         self._drafts, self._models = drafts, models
-        self._lake, self._rules = drafts.lake, drafts.desk.enrich
+        self._lake = drafts.lake
+        self._rules = drafts.desk.enrich
         self._ledger = Ledger(drafts.lake, models.budget, drafts.clock)
 
     def run(self) -> str:
@@ -468,7 +469,9 @@ class _ModelRun:
         self, model: LanguageModel, store: Storing
     ) -> DirectRequests | BatchRequests:
         """Return what sends the requests to a model: one by one, or in batches."""
-        models, rules, lake = self._models, self._rules, self._lake
+        models = self._models
+        rules = self._rules
+        lake = self._lake
         direct = DirectRequests(
             lake, model, self._ledger, models.read, store, models.max_failures
         )

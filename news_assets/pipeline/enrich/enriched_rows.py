@@ -123,7 +123,9 @@ def unenriched_row(article: RawArticle, now: datetime) -> EnrichedArticle:
 
 def theme_of(result: Enrichment | None) -> str | None:
     """Return the code of a result's theme; None without a theme or a result."""
-    return result.theme_path[-1] if result and result.theme_path else None
+    if result and result.theme_path:
+        return result.theme_path[-1]
+    return None
 
 
 def result_of(row: EnrichedArticle) -> Enrichment:

@@ -168,7 +168,9 @@ def _cut_beginning(line: str) -> str:
         return line
     cut = line[:_MAX_BEGINNING_CHARS]
     end = max(cut.rfind(end_mark) for end_mark in "。！？।؟ ")
-    return cut[: end + 1].strip() if end > 0 else cut
+    if end > 0:
+        return cut[: end + 1].strip()
+    return cut
 
 
 def _stems(text: str, language: str | None, stop: frozenset[str]) -> frozenset[str]:

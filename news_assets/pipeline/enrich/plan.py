@@ -222,7 +222,9 @@ class _LocalResults:
         local: Enricher,
         now: datetime,
     ) -> None:
-        self._local, self._now, self._made_by = local, now, identity(local)
+        self._local = local
+        self._now = now
+        self._made_by = identity(local)
         self._hashes: dict[str, str] = {}
         for article in articles:
             key = input_hash(*title_and_text(article), self._made_by)

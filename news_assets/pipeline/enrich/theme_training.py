@@ -291,7 +291,8 @@ def _keeps_all_rates(is_right: "Places", probabilities: "Scores") -> bool:
 
 
 def _is_kept(is_right: "Places", wanted_error_rate: float) -> bool:
-    count, wrong = len(is_right), int((~is_right).sum())
+    count = len(is_right)
+    wrong = int((~is_right).sum())
     allowed = FITTED_SHARE * wanted_error_rate * count
     if wrong == 0:
         return True
@@ -430,7 +431,8 @@ def _examples(
     enriched = lake.read(EnrichedArticle, article_id=ids)
     languages = {row.article_id: row.language for row in enriched}
     for article in lake.read(RawArticle, article_id=ids, outcome=["ok"]):
-        article_id, language = article.article_id, languages.get(article.article_id)
+        article_id = article.article_id
+        language = languages.get(article.article_id)
         found = theme_input(*title_and_text(article), language)
         if not found.text:
             continue

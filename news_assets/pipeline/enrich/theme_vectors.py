@@ -316,7 +316,9 @@ class VectorEnricher:
         self.name, self.model = local.name, f"{local.model}+{version}"
         self.prompt_version = local.prompt_version
         self.taxonomy_version = local.taxonomy_version
-        self._local, self._theme_input, self._vectors = local, theme_input, vectors
+        self._local = local
+        self._theme_input = theme_input
+        self._vectors = vectors
         self._taxonomy, self._embedder = taxonomy, embedder
         self._classifier = classifier
 

@@ -376,7 +376,8 @@ class _Desk:
     def __init__(self, observed: Sequence[_Observed]) -> None:
         self._first = min((one.habit.first for one in observed), default=0)
         days = max((one.today for one in observed), default=0) - self._first + 1
-        self._expected, self._published = np.zeros(days), np.zeros(days)
+        self._expected = np.zeros(days)
+        self._published = np.zeros(days)
         self._own = {one.agency: _expected_and_published(one) for one in observed}
         for one in observed:
             self._add(one, 1.0, self._expected, self._published)
@@ -394,7 +395,8 @@ class _Desk:
         """Return, for each day of the agency, the share of the other agencies expected
         to publish that did.
         """
-        expected, published = self._expected.copy(), self._published.copy()
+        expected = self._expected.copy()
+        published = self._published.copy()
         self._add(one, -1.0, expected, published)
         days = slice(one.habit.first - self._first, one.today - self._first + 1)
         share = (published + _ACTIVITY_PRIOR) / (expected + _ACTIVITY_PRIOR)
@@ -440,19 +442,23 @@ def _excess(one: _Observed, desk: _Desk) -> _Excess | None:
     expected *= desk.activity(one)
     missed = float(expected[silent_from:].sum())
     within = max(least, _usual_silence(_silences(habit, expected), one.today))
-    return _Excess(missed, missed / within) if missed >= within else None
+    if missed >= within:
+        return _Excess(missed, missed / within)
+    return None
 
 
 def _silences(habit: Habit, expected: Floats) -> list[_Silence]:
     """Return the past silences; `expected` are the entries expected on each day."""
     busy = np.flatnonzero(habit.counts)
     passed = np.concatenate(([0.0], np.cumsum(expected)))
-    starts, ends = busy[:-1] + 1, busy[1:]
+    starts = busy[:-1] + 1
+    ends = busy[1:]
     missed = passed[ends] - passed[starts]
     found: list[_Silence] = []
     for start, end, one in zip(starts, ends, missed, strict=True):
         if end > start:
-            first, last = habit.first + int(start), habit.first + int(end) - 1
+            first = habit.first + int(start)
+            last = habit.first + int(end) - 1
             found.append(_Silence(first, last, float(one)))
     return found
 
@@ -464,7 +470,8 @@ def _usual_silence(past: Sequence[_Silence], today: int) -> float:
     a break or an outage and would hide the next for months, and the longest in the same
     season last year.
     """
-    first, last = today - 364 - _SEASON_DAYS, today - 364 + _SEASON_DAYS
+    first = today - 364 - _SEASON_DAYS
+    last = today - 364 + _SEASON_DAYS
     recent: list[float] = []
     longest = 0.0
     for one in past:

@@ -299,7 +299,9 @@ def chosen(
     other = read("recall")
     if chars_of(other) <= chars_of(blocks):
         return blocks
-    return other if _share_of(blocks, other) >= thresholds.agreed else blocks
+    if _share_of(blocks, other) >= thresholds.agreed:
+        return other
+    return blocks
 
 
 def _share_of(blocks: Sequence[Block], other: Sequence[Block]) -> float:
@@ -307,7 +309,9 @@ def _share_of(blocks: Sequence[Block], other: Sequence[Block]) -> float:
     blocks without words.
     """
     own = _word_pairs(blocks)
-    return len(own & _word_pairs(other)) / len(own) if own else 1.0
+    if own:
+        return len(own & _word_pairs(other)) / len(own)
+    return 1.0
 
 
 def _word_pairs(blocks: Sequence[Block]) -> set[tuple[str, str]]:

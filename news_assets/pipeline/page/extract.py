@@ -170,7 +170,9 @@ def _bounded(article: ExtractedArticle) -> ExtractedArticle:
 
 
 def _short(url: str | None) -> str | None:
-    return url if url and len(url) <= most("address") else None
+    if url and len(url) <= most("address"):
+        return url
+    return None
 
 
 def _language_of(text: str, stated: str | None, usual: str | None) -> str | None:
@@ -201,7 +203,9 @@ def _page_elements(page: Page) -> list[HtmlElement]:
         html = _without_bulk(html)[:MAX_HTML_CHARS]
     tree = load_html(html)
     elements = [] if tree is None else list(tree.iter())
-    return [] if tree is None or _is_too_deep(tree) else _cut(elements)
+    if tree is None or _is_too_deep(tree):
+        return []
+    return _cut(elements)
 
 
 def page_tree(page: Page) -> HtmlElement | None:
@@ -276,11 +280,9 @@ def read_blocks(tree: HtmlElement, url: str, mode: Mode) -> list[Block]:
         include_comments=False,
         output_format="txt",  # of what is not used; the default one takes longer
     )
-    return (
-        []
-        if document is None or isinstance(document, dict)
-        else article_blocks(document.body)
-    )
+    if document is None or isinstance(document, dict):
+        return []
+    return article_blocks(document.body)
 
 
 # --- by the selectors of a desk file --------------------------------------------------

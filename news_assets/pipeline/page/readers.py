@@ -111,7 +111,9 @@ def content_type_of(page: Page) -> str:
     if is_other_type and not _looks_like_html(head):
         return stated
     if match := _FEED_OR_JSON.match(head):
-        return match[1].decode() if match[1] else "JSON"
+        if match[1]:
+            return match[1].decode()
+        return "JSON"
     return HTML
 
 

@@ -200,7 +200,9 @@ def _agreed(dates: list[VisibleDate], timezone: str) -> list[str]:
         for date in dates
         if (at := parse_date(date.text, timezone))
     }
-    return [date.text for date in dates] if len(days) == 1 else []
+    if len(days) == 1:
+        return [date.text for date in dates]
+    return []
 
 
 def _from_url(page: DatedPage) -> _Dated | None:

@@ -112,7 +112,9 @@ class TitledPage:
     def head(self) -> str:
         """The text of `<title>`."""
         tag = next(self.tree.iter("title"), None)
-        return "" if tag is None else " ".join(tag.itertext())
+        if tag is None:
+            return ""
+        return " ".join(tag.itertext())
 
     @cached_property
     def stated(self) -> list[str]:

@@ -145,7 +145,9 @@ def bare_dates(tree: HtmlElement) -> list[VisibleDate]:
 
 def _page_lines(tree: HtmlElement) -> list[str]:
     body = tree.find("body")
-    return [] if body is None else list(islice(_lines(body), _MAX_PAGE_LINES))
+    if body is None:
+        return []
+    return list(islice(_lines(body), _MAX_PAGE_LINES))
 
 
 # --- wording --------------------------------------------------------------------------
@@ -184,7 +186,9 @@ def _byline(line: str) -> str:
     """
     if len(line) <= _MAX_LINE_CHARS:
         return line
-    return line[:_MAX_WORDS_BEFORE] if _WORDING.match(line) else ""
+    if _WORDING.match(line):
+        return line[:_MAX_WORDS_BEFORE]
+    return ""
 
 
 def _is_byline(before: str) -> bool:

@@ -113,7 +113,9 @@ def contents_of(
 def _share(
     entries: Collection[ListedEntry], has: Callable[[ListedEntry], object]
 ) -> float:
-    return sum(bool(has(entry)) for entry in entries) / len(entries) if entries else 0.0
+    if entries:
+        return sum(bool(has(entry)) for entry in entries) / len(entries)
+    return 0.0
 
 
 def _has_full_text(entry: ListedEntry) -> bool:
@@ -210,7 +212,9 @@ def _language_mismatch(contents: Contents, criteria: Criteria) -> Iterable[str]:
 def _notes(
     candidate: Candidate, contents: Contents, criteria: Criteria
 ) -> tuple[str, ...]:
-    stated, found, old = contents.stated_language, contents.language, candidate.replaces
+    stated = contents.stated_language
+    found = contents.language
+    old = candidate.replaces
     notes = list(candidate.notes)
     if contents.entries and not contents.dated_ratio:
         # Not a refusal: classic Plone lists no times, but its article pages state them.

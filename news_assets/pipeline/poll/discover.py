@@ -255,11 +255,9 @@ class _Evaluation:
 
     def notes(self) -> tuple[str, ...]:
         """Return notes on the discovery as a whole."""
-        untried, missed, requests = (
-            self.untried_count,
-            self._missed_count,
-            self._requests.request_count,
-        )
+        untried = self.untried_count
+        missed = self._missed_count
+        requests = self._requests.request_count
         notes = {
             f"{untried} more feeds are linked: give the address of the one to add": untried,
             f"nothing at {missed} usual addresses": missed,
@@ -341,7 +339,8 @@ class _Evaluation:
         return replace(candidate, replaces=known)
 
     def _source(self, kind: str, url: str) -> Source:
-        language, timezone = self._criteria.language or "und", self._criteria.timezone
+        language = self._criteria.language or "und"
+        timezone = self._criteria.timezone
         return Source(
             source_id=url,
             desk="",
@@ -390,7 +389,9 @@ class _BudgetedFetcher:
         self, fetcher: Fetcher, given_url: str, has_time: Callable[[], bool]
     ) -> None:
         self.request_count = 0
-        self._fetcher, self._given_url, self._has_time = fetcher, given_url, has_time
+        self._fetcher = fetcher
+        self._given_url = given_url
+        self._has_time = has_time
         self._results: dict[str, Page | FetchError] = {}
 
     def page_or_error(self, url: str) -> Page | FetchError:

@@ -370,7 +370,9 @@ class _Pagination:
         self._carried_over = tuple(carried_over)
         self._has_resumed = False
         self._deferred: tuple[str, ...] = ()
-        self._known, self._first_day, self._max_pages = known, first_day, max_pages
+        self._known = known
+        self._first_day = first_day
+        self._max_pages = max_pages
         self._new_count, self._known_in_a_row = 0, 0
         self._stop_after = _STOP_AFTER_KNOWN
         self._listings: list[Listing] = []

@@ -62,7 +62,9 @@ class PollOptions:
     @property
     def begin_within_s(self) -> float:
         """Seconds after which no poll begins."""
-        return self.run_s if self.only_due and self.past is None else inf
+        if self.only_due and self.past is None:
+            return self.run_s
+        return inf
 
 
 _ALL_SOURCES = PollOptions()
@@ -278,7 +280,8 @@ def _known_versions(lake: Lake, desk: Desk) -> KnownVersions:
 
 
 def _recent(now: datetime, polled_at: datetime, cooldown: timedelta) -> str:
-    ago_s, again_at = (now - polled_at).total_seconds(), polled_at + cooldown
+    ago_s = (now - polled_at).total_seconds()
+    again_at = polled_at + cooldown
     again = f"again from {again_at:%H:%M:%S} UTC, or with `ask_again: true`"
     return f"polled {ago_s:.0f} s ago; {again}"
 

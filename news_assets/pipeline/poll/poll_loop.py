@@ -53,7 +53,9 @@ class Polled:
         """Return the error's message if there is an error, else the note."""
         if isinstance(self.error, FetchError):
             return self.error.reason
-        return str(self.error) if self.error else self.note
+        if self.error:
+            return str(self.error)
+        return self.note
 
 
 class SourcePoll(Protocol):

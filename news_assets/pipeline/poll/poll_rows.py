@@ -178,11 +178,14 @@ def _answered_state(
     """
     now = polled.polled_at
     before = state or _new_state(polled)
-    ttl_s, left_urls, is_whole = before.ttl_s, before.left_urls, True
+    ttl_s = before.ttl_s
+    left_urls = before.left_urls
+    is_whole = True
     if polled.lists_meetings:
         is_whole = False  # councils are polled without validators
     if polled.listing is not None:
-        ttl_s, left_urls = polled.listing.ttl_s, polled.listing.next_urls
+        ttl_s = polled.listing.ttl_s
+        left_urls = polled.listing.next_urls
         is_whole = polled.listing.is_whole
     due_at = next_poll_at(
         polled.source,
@@ -298,7 +301,9 @@ def poll_row(polled: Polled, changes: EntryChanges) -> Poll:
 def _status(polled: Polled) -> int | None:
     if polled.page is not None:
         return polled.page.status
-    return polled.error.status if isinstance(polled.error, FetchError) else None
+    if isinstance(polled.error, FetchError):
+        return polled.error.status
+    return None
 
 
 def _entry_count(polled: Polled) -> int:
@@ -366,7 +371,8 @@ def _known_entries(rows: Rows, batch: Sequence[Polled]) -> list[FeedEntry]:
     """Return the stored rows that match listed entries: of these sources by id, of
     their agencies by URL hash.
     """
-    ids, hashes = set[str](), set[str]()
+    ids = set[str]()
+    hashes = set[str]()
     listed: list[Source] = []
     for polled in batch:
         if polled.listing is None:

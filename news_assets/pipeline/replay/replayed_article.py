@@ -322,7 +322,8 @@ def archive_groups(
     of_agency = {} if agency is None else {"agency": [agency]}
     frame = lake.frame(RawArticle, None, ("day", "agency"), desk=[desk], **of_agency)
     counted = frame.group_by("day", "agency").len().sort("day", "agency")
-    first, last = first or date.min, last or date.max
+    first = first or date.min
+    last = last or date.max
     days: list[tuple[str, date, int]] = []
     for day, key, articles in counted.iter_rows():
         if first <= day <= last:

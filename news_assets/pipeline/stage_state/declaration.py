@@ -156,7 +156,9 @@ class Stage:
 
 
 def _opened(port: Any) -> Any:
-    return port.open() if isinstance(port, Lazy) else port
+    if isinstance(port, Lazy):
+        return port.open()
+    return port
 
 
 def on_call(name: str) -> Callable[..., Any]:

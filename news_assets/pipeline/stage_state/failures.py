@@ -133,7 +133,9 @@ def _store_counted(
 
 def _retry_without_end(attempts: int, now: datetime) -> datetime | None:
     pause_s = STAGE_OUTAGE.pause_s(attempts)
-    return None if pause_s is None else now + timedelta(seconds=pause_s)
+    if pause_s is None:
+        return None
+    return now + timedelta(seconds=pause_s)
 
 
 def failure_of_work(

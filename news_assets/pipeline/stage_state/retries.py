@@ -85,7 +85,9 @@ def stage_retry_at(attempts: int, now: datetime) -> datetime | None:
 
 
 def _after(pause_s: float | None, now: datetime) -> datetime | None:
-    return None if pause_s is None else now + timedelta(seconds=pause_s)
+    if pause_s is None:
+        return None
+    return now + timedelta(seconds=pause_s)
 
 
 def outcome_of(error: NewsAssetsError) -> Outcome:

@@ -142,7 +142,9 @@ def _close_silent(rows: Rows, now: datetime) -> int:
         "SELECT story_id FROM stories WHERE NOT is_closed AND last_day < $last",
         {"last": last},
     )
-    return _store_stories(rows, set(found["story_id"]), now) if found.height else 0
+    if found.height:
+        return _store_stories(rows, set(found["story_id"]), now)
+    return 0
 
 
 # the stories that a process has loaded, by model and dimension of their vectors
@@ -236,7 +238,9 @@ def _work(reader: Reader, day: date, *, rebuild: bool) -> _Work | None:
         lost=frozenset(made_from.keys() - states.keys()),
         stale=frozenset(reader.query(_OTHER_COUNT, {"day": day})["story_id"]),
     )
-    return work if work.pending or work.lost or work.stale else None
+    if work.pending or work.lost or work.stale:
+        return work
+    return None
 
 
 def _embedded(reader: Reader, day: date, ids: Sequence[str]) -> dict[str, _Embedded]:

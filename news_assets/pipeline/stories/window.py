@@ -86,11 +86,9 @@ class _Codes:
 
         self.total = 0  # articles
         self.articles = np.zeros(CODES, np.int32)  # that have a code
-        self.flat, self._ends, self._lengths = (
-            _Column(np.uint32),
-            _Column(np.int64),
-            _Column(np.int32),
-        )
+        self.flat = _Column(np.uint32)
+        self._ends = _Column(np.int64)
+        self._lengths = _Column(np.int32)
         self._weights = np.zeros(CODES, np.float32)  # of the article that is compared
 
     def extend(self, codes: "Codes", lengths: "Array") -> None:
@@ -163,7 +161,8 @@ class _Codes:
             owners = owners[is_left]
         if not len(theirs) or not len(codes):
             return np.zeros(len(positions), np.float32)
-        own_weights, weights = self._weighted(codes), self._weighted(theirs)
+        own_weights = self._weighted(codes)
+        weights = self._weighted(theirs)
         own = bare(codes)
         self._weights[own] = own_weights
         products = weights * self._weights[bare(theirs)]
@@ -265,8 +264,10 @@ class Window:
 
         self.model = model
         self.ids: list[str] = []
-        self._steps, self._scales = _Column(np.int8, dim), _Column(np.float32)
-        self._days, self._is_present = _Column(np.int32), _Column(bool)
+        self._steps = _Column(np.int8, dim)
+        self._scales = _Column(np.float32)
+        self._days = _Column(np.int32)
+        self._is_present = _Column(bool)
         self._languages = _Column(np.int32)
         self._language_codes: dict[str, int] = {}
         self._kinds = [_Codes() for _ in Kinds._fields]
@@ -359,7 +360,8 @@ class Window:
         """
         import numpy as np
 
-        steps, scales = self._steps.values[start:], self._scales.values[start:]
+        steps = self._steps.values[start:]
+        scales = self._scales.values[start:]
         found = np.empty((len(steps), *vectors.shape[1:]), np.float32)
         for at in range(0, len(steps), _BLOCK):
             block = slice(at, at + _BLOCK)

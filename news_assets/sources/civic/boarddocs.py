@@ -129,7 +129,8 @@ def _meetings(page: Page, context: ParseContext) -> MeetingListing:
 
 
 def _meeting(row: Object, page: Page, context: ParseContext) -> Meeting:
-    own_id, name = text_at(row, "unique"), text_at(row, "name")
+    own_id = text_at(row, "unique")
+    name = text_at(row, "name")
     day = _day(text_at(row, "numberdate"))
     new_day = day_of_text(name) if _MOVED.search(name) else None
     is_moved = new_day not in (None, day)

@@ -223,7 +223,8 @@ def _starts(
         return []
     if "RRULE" not in event:
         return [start]
-    uid, cancelled = _text(event, "UID"), _cancelled(event, context)
+    uid = _text(event, "UID")
+    cancelled = _cancelled(event, context)
     found: list[Moment] = []
     for one in _repeats(event, start, context, problems):
         if (uid, one) in moved:
@@ -376,7 +377,8 @@ def _id_of(event: "Event", start: Moment, context: ParseContext) -> str:
 
 def _end(event: "Event", start: Moment, context: ParseContext) -> Moment | None:
     """Return when a meeting ends: as long after its begin as the event states."""
-    begin, end = _local(event, "DTSTART", context), _local(event, "DTEND", context)
+    begin = _local(event, "DTSTART", context)
+    end = _local(event, "DTEND", context)
     if not begin:
         return None
     if not end:

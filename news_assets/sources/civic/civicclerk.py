@@ -101,7 +101,8 @@ def _meetings(
 
 
 def _meeting(row: Object, page: Page, context: ParseContext) -> Meeting:
-    event, portal = text_at(row, "id"), _portal(page)
+    event = text_at(row, "id")
+    portal = _portal(page)
     name = text_at(row, "eventName", "agendaName")
     return meeting_of(
         Meeting(
@@ -154,7 +155,8 @@ def _file(row: Object, page: Page) -> Link | None:
     """Return the API's address of a file: the stated one is signed and expires, and the
     portal's needs a browser.
     """
-    kind, file = text_at(row, "type"), text_at(row, "fileId", "id")
+    kind = text_at(row, "type")
+    file = text_at(row, "fileId", "id")
     if not file:
         return None
     path = f"/v1/Meetings/GetMeetingFileStream(fileId={file},plainText=false)"

@@ -91,7 +91,8 @@ def _requests(options: Iterable[HtmlElement], page: Page) -> Requests:
     """Return the requests for the categories of agendas, packets and minutes."""
     found: list[Request] = []
     for option in options:
-        number, name = option.get("value", ""), text_of(option)
+        number = option.get("value", "")
+        name = text_of(option)
         if not number.isdecimal() or number == "0":
             continue
         if _NOT_READ.search(name):
@@ -131,7 +132,8 @@ def _documents(tree: HtmlElement, base: str, category: str) -> list[_Document]:
     """Return the documents that a page links, each once."""
     found: dict[int, _Document] = {}
     for anchor in tree.iter("a"):
-        href, title = href_of(anchor, base), text_of(anchor)
+        href = href_of(anchor, base)
+        title = text_of(anchor)
         if href is None:
             continue
         if not title:
@@ -201,7 +203,8 @@ def _meeting(
     """Return a meeting. Its id, the number of its first agenda, stays when the title is
     corrected.
     """
-    newest, first = agendas[0], agendas[-1]
+    newest = agendas[0]
+    first = agendas[-1]
     return meeting_of(
         Meeting(
             vendor_id=str(first.number),

@@ -110,7 +110,8 @@ def parse(page: Page, context: ParseContext) -> MeetingListing:
 
 
 def _meeting(row: Object, page: Page, context: ParseContext) -> Meeting:
-    own_id, name = text_at(row, "Id"), text_at(row, "Name")
+    own_id = text_at(row, "Id")
+    name = text_at(row, "Name")
     title = _STARRED.sub("", _DATE.sub("", name)).strip(" -–—*") or name
     url = None
     if own_id:
@@ -178,7 +179,8 @@ def _agenda_page(documents: Iterable[Object]) -> str:
 
 def _is_withheld(document: Object, context: ParseContext) -> bool:
     """Whether a document is to be published on a day to come."""
-    text, today = text_at(document, "PublicReleaseDelayDateString"), context.now.date()
+    text = text_at(document, "PublicReleaseDelayDateString")
+    today = context.now.date()
     if _ISO_DAY.match(text):  # also 2999-01-01, which is no day of a meeting
         return text[:10] > today.isoformat()
     day = day_of_text(text)
@@ -193,7 +195,8 @@ def _links(documents: Iterable[Object], page: Page) -> Iterator[Link]:
         documents, key=lambda one: text_at(one, "DocumentType") not in _PDF
     )
     for document in ordered:
-        kind, own_id = text_at(document, "DocumentType"), text_at(document, "Id")
+        kind = text_at(document, "DocumentType")
+        own_id = text_at(document, "Id")
         title = _TITLES.get(kind)
         if title is None:
             continue

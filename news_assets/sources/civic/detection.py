@@ -159,7 +159,8 @@ def vendors_of_page(page: Page) -> tuple[VendorAddress, ...]:
         return (VendorAddress("icalendar", page.final_url),)
     if linked := tuple(dict.fromkeys(_linked(page)))[:_MAX_LINKED]:
         return linked
-    head, origin = page.body[:_HEAD_BYTES], origin_of(page.final_url)
+    head = page.body[:_HEAD_BYTES]
+    origin = origin_of(page.final_url)
     found: list[VendorAddress] = []
     for kind, mark, path in _MARKS:
         if mark.search(head):

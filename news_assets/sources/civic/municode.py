@@ -378,7 +378,8 @@ def _entries(section: HtmlElement) -> Iterator[HtmlElement]:
 
 
 def _item(element: HtmlElement, sequence: int, section: str, base: str) -> AgendaItem:
-    stated, text = words_at(element, "num"), text_of(element)
+    stated = words_at(element, "num")
+    text = text_of(element)
     number, title = split_number(text)
     if stated:
         number = number_alone(stated) or stated

@@ -203,7 +203,8 @@ def _items(tree: HtmlElement, base: str) -> list[AgendaItem]:
         if element.tag == "tr":
             section = _heading(element) or section
             continue
-        href, title = href_of(element, base), text_of(element)
+        href = href_of(element, base)
+        title = text_of(element)
         if not href:
             continue
         if title and _AGENDA_ITEM.search(href):

@@ -99,7 +99,8 @@ def parse(page: Page, context: ParseContext) -> MeetingListing:
         SourceError: An empty document.
     """
     tree = tree_of(page, _EXPECTED)
-    base, path = base_of(tree, page), urlsplit(page.final_url).path
+    base = base_of(tree, page)
+    path = urlsplit(page.final_url).path
     if _ITEM_PAGE.search(path):
         return MeetingListing(meetings=(_item_in(tree, base, page),))
     if lines := _lines_of(tree):
@@ -148,7 +149,8 @@ def _of_links(
     context: ParseContext,
 ) -> MeetingListing:
     """Return the meetings that the links of a page lead to."""
-    folder, table = _folder_of(page.final_url), _Table()
+    folder = _folder_of(page.final_url)
+    table = _Table()
     meetings: list[Meeting] = []
     for own_id, anchors in linked.items():
         name, kind, when = table.texts_of(anchors)
@@ -357,7 +359,8 @@ def _agenda_in(
     tree: HtmlElement, lines: list[Line], page: Page, context: ParseContext
 ) -> Meeting:
     """Return the meeting that an agenda with these lines completes."""
-    own_id, folder = parameter(page.final_url, "meetingid"), _folder_of(page.final_url)
+    own_id = parameter(page.final_url, "meetingid")
+    folder = _folder_of(page.final_url)
     notes = notes_beside(tree, [line.row for line in lines])
     items = [_with_details(item, own_id, folder) for item in items_of(lines)]
     meeting = agenda_of(items, notes, own_id)

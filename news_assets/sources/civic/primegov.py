@@ -165,7 +165,8 @@ def _document(row: Object, page: Page, *, is_older: bool) -> Link | None:
 
 
 def _path_of(row: Object, *, is_older: bool) -> str:
-    own, template = text_at(row, "id"), text_at(row, "templateId")
+    own = text_at(row, "id")
+    template = text_at(row, "templateId")
     match _is_page(row), is_older:
         case True, True:
             return f"/Portal/Meeting?compiledMeetingDocumentFileId={own}"

@@ -398,7 +398,8 @@ def _exchange(line: bytes, now: datetime) -> tuple[str, Page] | None:
         return None
     if not isinstance(found, dict):
         return None
-    status, url = found.get("status"), found.get("url")
+    status = found.get("status")
+    url = found.get("url")
     if not isinstance(status, int):
         return None
     if not isinstance(url, str):
@@ -408,7 +409,8 @@ def _exchange(line: bytes, now: datetime) -> tuple[str, Page] | None:
 
 
 def _body(exchange: dict[str, object]) -> bytes:
-    text, encoded = exchange.get("text"), exchange.get("base64")
+    text = exchange.get("text")
+    encoded = exchange.get("base64")
     if isinstance(encoded, str):
         try:
             return base64.b64decode(encoded)

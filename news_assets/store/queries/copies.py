@@ -194,7 +194,9 @@ def items_like(lake: Lake | Snapshot, article_ids: Collection[str]) -> set[str]:
     search gives one of equal texts.
     """
     found = lake.query(_EQUAL, {"ids": list(article_ids)}) if article_ids else None
-    return set() if found is None else set(found["article_id"])
+    if found is None:
+        return set()
+    return set(found["article_id"])
 
 
 def appearance_copies(

@@ -178,7 +178,8 @@ def _with_enrichment(
 
     if rows.is_empty():
         return []
-    ids, days = rows["article_id"].to_list(), rows["day"]
+    ids = rows["article_id"].to_list()
+    days = rows["day"]
     enriched = snapshot.query(
         _ENRICHED, {"ids": ids, "first_day": days.min(), "last_day": days.max()}
     )

@@ -69,7 +69,9 @@ class Actions:
         self, archive: Archive, access: Access, sessions: Sessions, render: Render
     ) -> None:
         self._archive, self._lake = archive, archive.lake
-        self._access, self._sessions, self._render = access, sessions, render
+        self._access = access
+        self._sessions = sessions
+        self._render = render
 
     # --- log-in -----------------------------------------------------------------------
 
@@ -102,7 +104,8 @@ class Actions:
         """End the session."""
         who = self._sessions.operator(request)
         if who is not None and (cookie := request.cookies.get(COOKIE)):
-            ended, now = session_id(cookie), datetime.now(UTC)
+            ended = session_id(cookie)
+            now = datetime.now(UTC)
             self._lake.transact(lambda rows: note(rows, who, LOG_OUT, ended, now))
         response = RedirectResponse("/operations/login", 303)
         self._sessions.end(response)

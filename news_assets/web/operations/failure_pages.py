@@ -136,7 +136,8 @@ class FailureActions:
         """Make all failures that are filtered due now; without a confirmation, return
         the page with it.
         """
-        who, now = self._sessions.check(request), datetime.now(UTC)
+        who = self._sessions.check(request)
+        now = datetime.now(UTC)
         form = read_form(body)
         given = {name: form.get(name, "") for name in FAILURE_FILTERS}
         parameters = FailureParameters.of(given)
@@ -196,7 +197,9 @@ def _shown_time(request: Request) -> datetime | None:
         raise ParameterError(
             f"at={text[:40]}: a time such as 2026-01-31T12:00Z"
         ) from None
-    return shown if shown.tzinfo else shown.replace(tzinfo=UTC)
+    if shown.tzinfo:
+        return shown
+    return shown.replace(tzinfo=UTC)
 
 
 def _make_due(rows: Rows, found: Sequence[Failure], who: str, now: datetime) -> int:
@@ -220,7 +223,9 @@ class MessageActions:
     """Handlers; that of POST gets the request's body, which is a form."""
 
     def __init__(self, archive: Archive, sessions: Sessions, render: Render) -> None:
-        self._archive, self._sessions, self._render = archive, sessions, render
+        self._archive = archive
+        self._sessions = sessions
+        self._render = render
 
     def page(self, request: Request) -> Response:
         """Return the newest messages, of the state that the address names."""

@@ -258,7 +258,8 @@ def _badness(item: SourceItem) -> tuple[bool, bool, bool]:
 
 def failures(archive: Archive, parameters: FailureParameters) -> Part[ListedFailure]:
     """Return a part of the failures, newest first. Raises ParameterError."""
-    after, limit = parameters.position(datetime, str, str), parameters.limit
+    after = parameters.position(datetime, str, str)
+    limit = parameters.limit
     found = newest_failures(
         archive.lake, **parameters.filters, after=after, limit=limit + 1
     )

@@ -137,7 +137,9 @@ class QueryActions:
     """
 
     def __init__(self, archive: Archive, sessions: Sessions, render: Render) -> None:
-        self._archive, self._sessions, self._render = archive, sessions, render
+        self._archive = archive
+        self._sessions = sessions
+        self._render = render
 
     def page(self, request: Request) -> Response:
         """Return the stored queries, and a form that saves the search of the address."""

@@ -66,7 +66,8 @@ class Sessions:
 
     def begin(self, request: Request, response: Response, name: str) -> None:
         """Add the cookie of a log-in under this name."""
-        is_https, value = request.url.scheme == "https", str(self._signer.dumps(name))
+        is_https = request.url.scheme == "https"
+        value = str(self._signer.dumps(name))
         response.set_cookie(
             COOKIE,
             value,
@@ -90,7 +91,9 @@ class Sessions:
     def _sender_of(self, request: Request) -> str | None:
         scheme, _, given = request.headers.get("authorization", "").partition(" ")
         if scheme.lower() == "bearer":
-            return _BY_TOKEN if self.is_token(given.strip()) else None
+            if self.is_token(given.strip()):
+                return _BY_TOKEN
+            return None
         return self._name_in(request.cookies.get(COOKIE, ""))
 
     def _name_in(self, cookie: str) -> str | None:
@@ -100,7 +103,9 @@ class Sessions:
             name = str(self._signer.loads(cookie, max_age=SESSION_S))
         except BadSignature:  # also of a cookie that is too old
             return None
-        return None if self._is_ended(session_id(cookie)) else name
+        if self._is_ended(session_id(cookie)):
+            return None
+        return name
 
     def may_look(self, request: Request) -> bool:
         """Return whether the pages of operators are for who sends a request: for
@@ -175,7 +180,8 @@ def _check_origin(request: Request) -> None:
     Raises:
         HTTPException: It comes from a page of another site.
     """
-    origin, site = request.headers.get("origin"), request.headers.get("sec-fetch-site")
+    origin = request.headers.get("origin")
+    site = request.headers.get("sec-fetch-site")
     is_own = origin is None or urlsplit(origin).netloc == request.headers.get("host")
     if site != "same-origin" and not (is_own and site in (None, "none")):
         raise HTTPException(403, "this request comes from a page of another site")

@@ -430,7 +430,8 @@ def _with_either(matched: Ranked, near: Ranked) -> Ranked:
         last = len(matched.ns) - 1
         following = matched.ns[np.minimum(places, last)]
         is_new = np.flatnonzero(following != near.ns)
-        near, places = _at(near, is_new), places[is_new]
+        near = _at(near, is_new)
+        places = places[is_new]
     ns = np.insert(matched.ns, places, near.ns)
     scores = np.insert(matched.scores, places, near.scores)
     return Ranked(ns, scores)

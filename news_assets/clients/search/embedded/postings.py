@@ -179,7 +179,8 @@ def _merge_some_parts(connection: sqlite3.Connection) -> None:
     run = _run_to_merge([_Part(*row) for row in stored])
     if not run:
         return
-    first, last = run[0], run[-1]
+    first = run[0]
+    last = run[-1]
     rows = []
     offsets = []
     for one in run:
@@ -423,7 +424,9 @@ class PostingsReader:
             self.connection.execute("SELECT part, first_n FROM parts ORDER BY first_n")
         )
         if parts != self._parts:
-            self._parts, self._last_n, self._fresh_count = parts, 0, 0
+            self._parts = parts
+            self._last_n = 0
+            self._fresh_count = 0
             self._cache.clear()
             self._cache_bytes = 0
         rows = self.connection.execute(
@@ -438,7 +441,8 @@ class PostingsReader:
         if count > len(self._fresh):
             grown = np.empty(2 * count, _ENTRY)
             grown[: self._fresh_count] = self._fresh[: self._fresh_count]
-            self._fresh, self._fresh_terms = grown, np.ascontiguousarray(grown["term"])
+            self._fresh = grown
+            self._fresh_terms = np.ascontiguousarray(grown["term"])
         self._fresh[self._fresh_count : count] = new
         self._fresh_terms[self._fresh_count : count] = new["term"]
         self._fresh_count = count

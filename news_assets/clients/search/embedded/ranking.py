@@ -108,7 +108,8 @@ def with_every_word(
         found = word.postings.weights_at(ns, len(mask))
         has_it = np.flatnonzero(found)
         if len(has_it) < len(ns):  # a boolean mask would take ten times as long
-            ns, found = ns.take(has_it), found.take(has_it)
+            ns = ns.take(has_it)
+            found = found.take(has_it)
             weights = [kept.take(has_it) for kept in weights]
         weights.append(found)
     k = factor.at(ns)
@@ -150,7 +151,8 @@ def with_some_words(
     least = MIN_SHARE * sum(word.idf for word in words)
     ns = _with_one_word(_informative(words, least), mask)
     k = factor.at(ns)
-    scores, share = np.zeros(len(ns)), np.zeros(len(ns))
+    scores = np.zeros(len(ns))
+    share = np.zeros(len(ns))
     for word in words:
         found = word.postings.weights_at(ns, len(mask))
         scores += _bm25(word.idf, found, k)
@@ -205,7 +207,8 @@ def best(
     at = np.arange(len(ranked.ns))
     if len(at) > limit:
         at = _best_places(by, ranked.ns, published, limit)
-    ns, scores = ranked.ns[at], ranked.scores[at]
+    ns = ranked.ns[at]
+    scores = ranked.scores[at]
     order = np.lexsort((-ns, -published[ns], -by[at]))
     return Ranked(ns[order], scores[order])
 

@@ -176,7 +176,8 @@ def _occurrences(
         term_count: The number of terms.
     """
     fields = np.repeat(np.arange(len(counts)), counts)
-    documents, is_title = fields // _FIELDS, fields % _FIELDS == 0
+    documents = fields // _FIELDS
+    is_title = fields % _FIELDS == 0
     is_kept = _word_indexes(words.counts) < MAX_TEXT_WORDS
     ranks = rank_of[words.codes[is_kept]]
     occurrences: Int64s = ((documents * term_count + ranks) << 1) + is_title
@@ -248,7 +249,8 @@ def one_edit_away(word: str) -> set[str]:
     letters = _letters_of(word[0])
     found: set[str] = set()
     for i in range(len(word) + 1):
-        left, right = word[:i], word[i:]
+        left = word[:i]
+        right = word[i:]
         found.update(left + letter + right for letter in letters)  # insertions
         if right:
             found.add(left + right[1:])  # a deletion

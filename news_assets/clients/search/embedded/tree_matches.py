@@ -102,7 +102,9 @@ class TreeMatcher:
                 return ~self._mask(part, is_possible=not is_possible)
             case Word() | FieldValue() | Days():
                 return self._exact(node)
-        return self._possible_text(node) if is_possible else self._nothing()
+        if is_possible:
+            return self._possible_text(node)
+        return self._nothing()
 
     def _everything(self) -> Bools:
         return np.ones(self.table.size, np.bool_)

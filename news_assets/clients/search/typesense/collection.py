@@ -102,7 +102,9 @@ def schema_changes(
     stored = {field["name"]: field for field in state.fields}
     changes = []
     for field in fields_of(dim or state.dim):
-        name, expected, is_optional = field["name"], _described(field), False
+        name = field["name"]
+        expected = _described(field)
+        is_optional = False
         found = "nothing"
         if name in stored:
             found = _described(stored[name])

@@ -560,7 +560,8 @@ def _with_words(
 def _spans(
     text: str, query: StemmedQuery, languages: tuple[str, ...]
 ) -> list[tuple[int, int]]:
-    stems, beginnings = frozenset(query.stems), query.beginnings
+    stems = frozenset(query.stems)
+    beginnings = query.beginnings
     if not (stems or beginnings):
         return []
     spans = []

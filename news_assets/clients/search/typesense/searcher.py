@@ -234,7 +234,8 @@ def _ranking_by_some_words(
     """
     query = replace(known.query, stems=tuple(known.by_rarity()))
     informative = known.informative()
-    starts, per_search = informative[:_MAX_STARTS], min(depth, HITS_PER_SEARCH)
+    starts = informative[:_MAX_STARTS]
+    per_search = min(depth, HITS_PER_SEARCH)
     counting = counting_search(common, query, informative)
     searches = [counting]
     searches += [search_from(common, query, start, per_search) for start in starts]
@@ -467,7 +468,8 @@ class Searcher:
         if vector is not None:
             near = self._vector_searches(query, vector)
         responses = self.connection.search([*words, *near])
-        of_words, of_vector = responses[: len(words)], responses[len(words) :]
+        of_words = responses[: len(words)]
+        of_vector = responses[len(words) :]
         by_vector = ranking_of(of_vector) if of_vector else NOTHING
         if not of_words:
             return NOTHING, by_vector, StemmedQuery()

@@ -174,7 +174,8 @@ class TypesenseAddress:
                 " by /name"
             )
         protocol, port = ("https", 443) if match[1] else ("http", 8108)
-        host, alias = match[2].strip("[]"), match[4] or DEFAULT_ALIAS
+        host = match[2].strip("[]")
+        alias = match[4] or DEFAULT_ALIAS
         return cls(host, int(match[3] or port), protocol, alias)
 
     def __str__(self) -> str:

@@ -102,7 +102,8 @@ class TreeFilter:
         return _EVERYTHING
 
     def _days(self, days: Days, *, wanted: bool) -> str:
-        first, last = days.first_day(self.today), days.last
+        first = days.first_day(self.today)
+        last = days.last
         low = None if first is None else day_number(first)
         high = None if last is None else day_number(last)
         signs = (">=", "<=") if wanted else ("<", ">")

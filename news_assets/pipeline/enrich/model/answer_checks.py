@@ -344,7 +344,8 @@ def _sentiment(given: Mapping[str, Any] | None) -> tuple[str | None, float | Non
     """
     if given is None:
         return None, None
-    label, score = str(given["label"]), given["score"]
+    label = str(given["label"])
+    score = given["score"]
     if score is None:
         return label, None
     score = max(-1.0, min(1.0, float(score)))

@@ -163,7 +163,8 @@ def compared(
     `language` is the BCP 47 code of the article, without it Portuguese is assumed.
     """
     is_portuguese = (language or "pt").startswith("pt")
-    said, found = _Words(sentence, is_portuguese), _Words(passage, is_portuguese)
+    said = _Words(sentence, is_portuguese)
+    found = _Words(passage, is_portuguese)
     whole = _words_of(article, is_portuguese)
     contradiction = _contradiction(said, found, whole)
     if contradiction:

@@ -170,8 +170,12 @@ class DirectRequests:
         store: Storing,
         max_failures: int,
     ) -> None:
-        self._lake, self._model, self._ledger = lake, model, ledger
-        self._read, self._store, self._max_failures = read, store, max_failures
+        self._lake = lake
+        self._model = model
+        self._ledger = ledger
+        self._read = read
+        self._store = store
+        self._max_failures = max_failures
         self._waiting: deque[_Input] = deque()
         self._in_flight: dict[Future[ModelAnswer], tuple[_Input, ModelCall]] = {}
         self._results = ModelResults()
@@ -222,7 +226,8 @@ class DirectRequests:
         due = self._due()
         if not due:
             return
-        name, valid_s = self._model.name, self._model.timeout_s + _CLAIM_MARGIN_S
+        name = self._model.name
+        valid_s = self._model.timeout_s + _CLAIM_MARGIN_S
         claims = self._ledger.claim(name, [one.request for one in due], valid_s)
         now = self._ledger.clock()
         if claims.rests_until:
@@ -244,7 +249,9 @@ class DirectRequests:
             return []
         now = self._ledger.clock()
         due = [one for one in self._waiting if one.due_at is None or one.due_at <= now]
-        return due[: self._model.slots()] if due else []
+        if due:
+            return due[: self._model.slots()]
+        return []
 
     def _defer(self, one: _Input, now: datetime, *, is_in_batch: bool) -> None:
         """Look an input that another run has sent up later; drop one of a batch."""
@@ -430,7 +437,8 @@ class DirectRequests:
 
         Requests that were in flight at the first failure count as one with it.
         """
-        name, wait_s = self._model.name, one.wait_s(error)
+        name = self._model.name
+        wait_s = one.wait_s(error)
         if error.kind == "fatal":
             self._results.unavailable = f"{name} cannot be used: {error}"
             return
@@ -459,7 +467,9 @@ class DirectRequests:
         """Store what a response says of the model to all runs."""
         if isinstance(received, ModelAnswer):
             return
-        now, name, reason = self._ledger.clock(), self._model.name, str(received)
+        now = self._ledger.clock()
+        name = self._model.name
+        reason = str(received)
         if received.kind == "fatal":
             rest_model(rows, name, now + _GIVEN_UP, reason)
         elif received.kind == "rest":

@@ -41,7 +41,9 @@ class Span(NamedTuple):
 def parse_span(stored: str) -> Span | None:
     """Return a stored span; None for an empty one."""
     start, _, end = stored.partition("-")
-    return Span(int(start), int(end)) if end else None
+    if end:
+        return Span(int(start), int(end))
+    return None
 
 
 _END = re.compile(r"[.!?…][\"'”’»)\]]*\s|\n\s*\n")
@@ -127,7 +129,8 @@ class SearchedText:
         return Span(self._spans[first][0], self._spans[last][1])
 
     def _span(self, start: int, end: int) -> Span:
-        first, last = self._word_at(start), self._word_at(end - 1)
+        first = self._word_at(start)
+        last = self._word_at(end - 1)
         return Span(self._spans[first][0], self._spans[last][1])
 
     def _word_at(self, place: int) -> int:

@@ -405,7 +405,9 @@ def rest_model(
 
 def _counted_usd(call: ModelCall) -> float | None:
     """Return what counts for the ceilings."""
-    return call.usd if call.reserved_usd is None else call.reserved_usd
+    if call.reserved_usd is None:
+        return call.usd
+    return call.reserved_usd
 
 
 def _claimed(

@@ -302,7 +302,9 @@ def themes_below(taxonomy: Taxonomy, chosen: str | None) -> list[Theme]:
         return upper_themes(taxonomy)
     path = taxonomy.path(chosen)
     branch = _branch(taxonomy, path[0])
-    return branch if _fits(branch) else _fitting(_branch(taxonomy, chosen))
+    if _fits(branch):
+        return branch
+    return _fitting(_branch(taxonomy, chosen))
 
 
 def list_text(themes: Sequence[Theme]) -> str:
@@ -436,8 +438,10 @@ _TIMES: Final = {
 def depth_of(item: RawArticle, rules: DepthRules) -> tuple[Depth, str]:
     """Return the depth of the summary of an agenda item, and why."""
     title, text = title_and_text(item)
-    matter_type, section = item.category or "", item.section or ""
-    full, brief = _any_phrase(rules.full), _any_phrase(rules.brief)
+    matter_type = item.category or ""
+    section = item.section or ""
+    full = _any_phrase(rules.full)
+    brief = _any_phrase(rules.brief)
     looked_for: tuple[tuple[Depth, re.Pattern[str], str, str], ...] = (
         ("full", full, "title", title),
         ("full", full, "type", matter_type),

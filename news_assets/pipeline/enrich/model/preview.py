@@ -80,7 +80,9 @@ class Preview:
         clock: Callable[[], datetime],
     ) -> None:
         self.found = Found()
-        self._lake, self._desk, self._clock = lake, desk, clock
+        self._lake = lake
+        self._desk = desk
+        self._clock = clock
         self._chain = Chain.of(enricher, desk)
         self._seen: set[str] = set()  # input hashes
 
@@ -118,7 +120,8 @@ class Preview:
             self._seen.add(key)
 
     def _requests(self, plan: Plan) -> Iterator[tuple[RawArticle, str, ModelRequest]]:
-        models, rules = self._chain.models, self._desk.enrich
+        models = self._chain.models
+        rules = self._desk.enrich
         if models is None:
             return
         prompts = models.prompts_of(plan.requested, rules.depth)

@@ -159,7 +159,8 @@ def _start_of_range(span: re.Match[str]) -> time | None:
     """
     if _is_relative(span):
         return None
-    start, end = int(span["hour"]), int(span["end"])
+    start = int(span["hour"])
+    end = int(span["end"])
     half = span["half"]
     if start % 12 > end % 12:
         half = "a" if half in "pP" else "p"
