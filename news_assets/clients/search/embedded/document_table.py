@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from news_assets.clients.search.embedded.saved_arrays import Arrays, saved
 from news_assets.clients.search.embedded.search_file import (
     CODED_FACETS,
     FACTS,
@@ -52,8 +53,8 @@ class _FirstDocuments:
         last = len(self._keys) - 1
         places = np.searchsorted(self._keys, keys)
         at = np.minimum(places, last)
-        is_known = self._keys[at] == keys
-        return np.where(is_known, self._ns[at], found)
+        known = np.where(self._keys[at] == keys, self._ns[at], 0)
+        return np.where(known != 0, known, found)
 
     def add(self, keys: Int64s, ns: Int64s) -> None:
         """Add keys with their documents, in ascending order; known keys keep their
@@ -67,13 +68,31 @@ class _FirstDocuments:
         if len(self._newest) > _MERGE_AT:
             self._merge(keys[:0], ns[:0])
 
+    def forget(self, is_gone: Bools) -> None:
+        """Forget the keys of documents, of a mask by number."""
+        self._ns[is_gone.take(self._ns)] = 0
+        gone = [key for key, n in self._newest.items() if is_gone[n]]
+        for key in gone:
+            del self._newest[key]
+
+    def arrays(self) -> Arrays:
+        """Return all keys and their documents, to be saved."""
+        self._merge(self._keys[:0], self._ns[:0])
+        return {"first_keys": [self._keys], "first_ns": [self._ns]}
+
+    def take(self, found: Arrays) -> None:
+        """Take saved arrays."""
+        self._keys = found["first_keys"][0]
+        self._ns = found["first_ns"][0]
+
     def _merge(self, keys: Int64s, ns: Int64s) -> None:
         count = len(self._newest)
         newest = np.fromiter(self._newest, np.int64, count)
         newest_ns = np.fromiter(self._newest.values(), np.int64, count)
         self._newest.clear()
-        keys = np.concatenate([self._keys, newest, keys])
-        ns = np.concatenate([self._ns, newest_ns, ns])
+        is_kept = self._ns != 0
+        keys = np.concatenate([self._keys[is_kept], newest, keys])
+        ns = np.concatenate([self._ns[is_kept], newest_ns, ns])
         # The first of equal keys stays first, which searchsorted finds.
         order = np.argsort(keys, kind="stable")
         self._keys = keys[order]
@@ -124,6 +143,36 @@ class Duplicates:
         by_text = self._first_with(texts, ns)
         by_text = np.where(texts != 0, by_text, ns)
         return np.where(by_original != ns, by_original, by_text)
+
+    def remove(self, ns: Int64s, is_alive: Bools) -> Int64s:
+        """Dissolve the groups of deleted documents; return the others of these groups,
+        which are to be added again.
+        """
+        is_leader = np.zeros(len(self.leader), np.bool_)
+        is_leader[self.leader[ns]] = True
+        is_member = is_leader.take(self.leader)
+        members = np.flatnonzero(is_member)
+        self.leader[members] = members
+        self.original[members] = 0
+        self.has_copies[members] = False
+        self._first.forget(is_member)
+        return members[is_alive[members]]
+
+    def arrays(self) -> Arrays:
+        """Return all groups, to be saved."""
+        groups = {
+            "leader": [self.leader],
+            "original": [self.original],
+            "has_copies": [self.has_copies],
+        }
+        return groups | self._first.arrays()
+
+    def take(self, found: Arrays) -> None:
+        """Take saved arrays."""
+        self.leader = found["leader"][0]
+        self.original = found["original"][0]
+        self.has_copies = found["has_copies"][0]
+        self._first.take(found)
 
     def grow(self, capacity: int) -> None:
         """Make room for documents with numbers below `capacity`."""
@@ -228,6 +277,16 @@ class _Entities:
         self._ends.append(ends)
         self._codes.append(codes)
 
+    def arrays(self) -> Arrays:
+        """Return all codes and ends, to be saved."""
+        return {"entities": [self._codes.values], "entity_ends": [self._ends.values]}
+
+    def take(self, found: Arrays) -> None:
+        """Take saved arrays."""
+        codes, ends = found["entities"][0], found["entity_ends"][0]
+        self._codes = _Growing(codes, len(codes))
+        self._ends = _Growing(ends, len(ends))
+
     def of(self, ns: Int64s) -> npt.NDArray[np.uint32]:
         """Return the codes of these documents' entities."""
         ends = self._ends.values
@@ -256,9 +315,12 @@ class _Entities:
 
 @dataclass(slots=True)
 class DocumentTable:
-    """Facts of every document; `refresh` reads what was written since the last time."""
+    """Facts of every document; `refresh` reads what was written since the last time.
+    `maps_saved`: the first one maps the saved arrays.
+    """
 
     connection: sqlite3.Connection
+    maps_saved: bool = True
     size: int = 1  # one more than the highest number; numbers start at 1
     count: int = 0
     columns: dict[str, npt.NDArray[Any]] = field(default_factory=lambda: _columns(1))
@@ -279,6 +341,9 @@ class DocumentTable:
 
     def refresh(self) -> None:
         """Read new documents, codes and deletions."""
+        if self.maps_saved:
+            self.maps_saved = False
+            self._map_saved()
         self._read_codes()
         self._read_deletions()
         cursor = self.connection.execute(
@@ -292,6 +357,28 @@ class DocumentTable:
         find = "SELECT coalesce(max(last_n), 0) FROM parts"
         (last,) = self.connection.execute(find).fetchone()
         self._grow(max(self.size, last + 1))
+
+    def arrays(self) -> Arrays:
+        """Return all facts, to be saved."""
+        numbers = (self.size, self.count, self._length_sum, self._last_deletion)
+        found: dict[str, Sequence[npt.NDArray[Any]]] = {
+            name: [column] for name, column in self._capacity.items()
+        }
+        found["numbers"] = [np.array(numbers, np.int64)]
+        found["is_alive"] = [self._capacity_alive]
+        return {**found, **self.entities.arrays(), **self.duplicates.arrays()}
+
+    def _map_saved(self) -> None:
+        found = saved(self.connection, tuple(self.arrays()))
+        if found is None:
+            return
+        numbers = found["numbers"][0].tolist()
+        size, self.count, self._length_sum, self._last_deletion = numbers
+        self._capacity = {name: found[name][0] for name in self._capacity}
+        self._capacity_alive = found["is_alive"][0]
+        self.entities.take(found)
+        self.duplicates.take(found)
+        self._grow(size)
 
     def _read_codes(self) -> None:
         find = "SELECT code, kind, value FROM codes WHERE code >= ? ORDER BY code"
@@ -318,6 +405,16 @@ class DocumentTable:
         self.is_alive[ns] = False
         self.count -= len(ns)
         self._length_sum -= int(lengths.sum(dtype=np.int64))
+        if len(ns):
+            self._add_again(self.duplicates.remove(ns, self.is_alive))
+
+    def _add_again(self, ns: Int64s) -> None:
+        """Assign documents to their groups as if they were new."""
+        listed = json.dumps(ns.tolist())
+        find = "SELECT facts FROM documents WHERE n IN (SELECT value FROM json_each(?)) ORDER BY n"
+        facts = [packed for (packed,) in self.connection.execute(find, (listed,))]
+        if facts:
+            self.duplicates.add(np.frombuffer(b"".join(facts), FACTS), self.is_alive)
 
     def _add(self, new: npt.NDArray[np.void], entities: Sequence[bytes]) -> None:
         ns = new["n"].astype(np.int64)

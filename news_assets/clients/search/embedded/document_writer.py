@@ -12,7 +12,7 @@ from news_assets.clients.search.embedded.document_table import (
     NAMES,
     PATH_SEPARATOR,
 )
-from news_assets.clients.search.embedded.nearest_vectors import packed_vectors
+from news_assets.clients.search.embedded.nearest_vectors import erase, packed_vectors
 from news_assets.clients.search.embedded.postings import delete_postings, fold_fresh
 from news_assets.clients.search.embedded.search_file import (
     FACTS,
@@ -354,6 +354,7 @@ def remove_documents(connection: sqlite3.Connection, article_ids: Sequence[str])
     for table in ("texts", "vectors"):
         connection.executemany(f"DELETE FROM {table} WHERE n = ?", [(n,) for n in ns])
     delete_postings(connection, ns)
+    erase(connection, ns)
     connection.executemany("INSERT INTO deleted (n) VALUES (?)", [(n,) for n in ns])
     return len(ns)
 

@@ -1,27 +1,28 @@
-"""Exact nearest neighbours: bounds of every vector are in memory, and the oldest
-vectors up to `KEPT_BYTES`.
+"""Exact nearest neighbours: bounds of every vector's product with the query's, and the
+exact product of those that may be among the nearest.
 
-The bounds are a lower and an upper one of each vector's product with the query's, from
-vectors of 8 bits a value. They leave a few hundred rows that may be among the nearest,
-which are multiplied in float32. The result equals that of multiplying all rows.
-1,000,000 vectors of 384 dimensions take 1.3 GB, 1 GB of it bounds: the runtime keeps
-the 8-bit rows twice. The search file stores vectors as float16.
+Bounds are of vectors of 8 bits a value, in blocks of 8,192 columns, which are mapped from
+the saved arrays. Of 1,000,000 vectors a query of 7 bits a value leaves some thousand that
+may be among the nearest; bounds with all bits of the query leave a few hundred, which are
+read from the search file as float16. The result equals that of multiplying all rows.
 
-A block of 8,192 rows is an ONNX graph of one integer product, for which numpy has no
-fast routine. 100,000 rows of 384 dimensions take 3 ms on one core; as float32 they take
-8 ms, because four times the bytes are read.
+A block is multiplied by an ONNX graph of one integer product, for which numpy has no fast
+routine: 100,000 rows of 384 dimensions take 5 ms on one core. The runtime multiplies a
+vector without an offset where the rows are, without a copy.
 """
 
 import json
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from news_assets.clients.search.embedded.document_table import Bools
+from news_assets.clients.search.embedded.saved_arrays import Arrays, changeable, saved
 from news_assets.clients.search.embedded.terms import Int64s
 from news_assets.clients.search.index_texts import unit_vectors
 
@@ -35,73 +36,80 @@ Float32s = npt.NDArray[np.float32]
 # 0.7 ms
 BLOCK_ROWS = 8_192
 
-_ROW_LEVELS = 127
+_LEVELS = 127
 # some processors add two products in 16 bits, into which 2 * 127 * (64 + 63) fits
-_QUERY_LEVELS = 63
-_QUERY_ZERO = 64
-# the second digit costs .4 ms and leaves a third as many rows to multiply
-_FINE = np.float32(2 * _QUERY_LEVELS)
+_FEWER_LEVELS = 63
 _ROUNDING = 1e-5  # above the rounding error of float32 sums, for vectors of length 1
 _OPSET, _IR_VERSION = 17, 8  # every onnxruntime version that is allowed reads these
 
 
 @dataclass(frozen=True, slots=True)
 class _QuantisedQuery:
-    """A vector of length 1 as two digits times a step; `error` is the length of the
-    remainder.
+    """A vector of length 1 as digits less an offset, times a step; `error` is the length
+    of the remainder.
     """
 
     digits: npt.NDArray[np.uint8]
+    offset: int
     step: np.float32
     error: np.float32
 
 
+# of a row: its step, the sum of its levels, its length and the length of the remainder
+_STEP, _SUM, _LENGTH, _ERROR = range(4)
+# no product of two vectors of length 1 is outside of these bounds
+_UNKNOWN_ERROR = 1.5
+
+
 @dataclass(frozen=True, slots=True)
 class _QuantisedBlock:
-    """Rows as integer multiples of a step per row; `errors` are the lengths of the
-    remainders.
+    """Rows as integer multiples of a step per row, a column of `levels` each; `scales` has
+    four numbers of each.
     """
 
-    session: "onnxruntime.InferenceSession"
-    steps: Float32s
-    lengths: Float32s
-    errors: Float32s
+    levels: npt.NDArray[np.int8]
+    scales: Float32s
+
+    @property
+    def count(self) -> int:
+        """The number of rows."""
+        return int(self.levels.shape[1])
 
     def bounds(self, query: _QuantisedQuery) -> tuple[Float32s, Float32s]:
         """Return a lower and an upper bound of each row's product with the query
         (Cauchy-Schwarz).
         """
-        [found] = self.session.run(None, {"query": query.digits})
-        coarse, fine = found.astype(np.float32)
-        products = (coarse + fine / _FINE) * (self.steps * query.step)
-        margin = self.errors + self.lengths * query.error
-        margin += np.float32(_ROUNDING)
+        [[found]] = _session().run(None, {"query": query.digits, "rows": self.levels})
+        steps, sums, lengths, errors = self.scales
+        found -= query.offset * sums.astype(np.int32)
+        products = found.astype(np.float32) * (steps * query.step)
+        margin = errors + lengths * query.error + np.float32(_ROUNDING)
         return products - margin, products + margin
 
 
 def quantised_query(unit: Float32s) -> _QuantisedQuery:
     """Return a vector of length 1 as `_QuantisedBlock.bounds` takes it."""
-    step = np.abs(unit).max() / np.float32(_QUERY_LEVELS)
-    coarse = np.rint(unit / step)
-    fine = np.rint((unit / step - coarse) * _FINE)
+    levels_of = query_levels()
+    offset = levels_of + 1
+    step = np.abs(unit).max() / np.float32(levels_of)
+    levels = np.rint(unit / step)
     return _QuantisedQuery(
-        digits=(np.stack([coarse, fine]) + _QUERY_ZERO).astype(np.uint8),
+        digits=(levels + offset).astype(np.uint8).reshape(1, -1),
+        offset=offset,
         step=step,
-        error=np.linalg.norm(unit - (coarse + fine / _FINE) * step),
+        error=np.linalg.norm(unit - levels * step),
     )
 
 
 def quantised_block(rows: Float32s) -> _QuantisedBlock:
     """Return a block of these rows, which have a length of about 1."""
-    steps = np.abs(rows).max(axis=1, keepdims=True) / np.float32(_ROW_LEVELS)
-    levels = np.rint(rows / steps)
-    kept = levels * steps
-    return _QuantisedBlock(
-        session=_session(levels.astype(np.int8)),
-        steps=steps[:, 0],
-        lengths=_lengths(kept),
-        errors=_lengths(rows - kept),
-    )
+    steps = np.abs(rows).max(axis=1) / np.float32(_LEVELS)
+    levels = np.rint(rows / steps[:, np.newaxis])
+    kept = levels * steps[:, np.newaxis]
+    sums = levels.sum(axis=1)
+    scales = np.stack([steps, sums, _lengths(kept), _lengths(rows - kept)])
+    columns = np.ascontiguousarray(levels.astype(np.int8).T)
+    return _QuantisedBlock(columns, scales.astype(np.float32))
 
 
 def _lengths(rows: Float32s) -> Float32s:
@@ -110,23 +118,31 @@ def _lengths(rows: Float32s) -> Float32s:
     return lengths
 
 
-def _session(levels: npt.NDArray[np.int8]) -> "onnxruntime.InferenceSession":
-    """Return a session that multiplies by these rows; the runtime packs them for the
-    processor once.
-    """
-    import onnxruntime
-    from onnx import TensorProto, helper, numpy_helper
+@cache
+def query_levels() -> int:
+    """Return how many levels of a query this processor multiplies without overflow."""
+    query = np.full((1, 64), 2 * _LEVELS + 1, np.uint8)
+    rows = np.full((64, 64), _LEVELS, np.int8)
+    [[found]] = _session().run(None, {"query": query, "rows": rows})
+    is_exact = (found == 64 * _LEVELS * (2 * _LEVELS + 1)).all()
+    return _LEVELS if is_exact else _FEWER_LEVELS
 
-    count, dim = levels.shape
+
+@cache
+def _session() -> "onnxruntime.InferenceSession":
+    """Return a session that multiplies a row of digits by the columns of a block."""
+    import onnxruntime
+    from onnx import TensorProto, helper
+
+    tensor = helper.make_tensor_value_info
     graph = helper.make_graph(
-        [helper.make_node("MatMulInteger", ["query", "rows", "zero"], ["products"])],
+        [helper.make_node("MatMulInteger", ["query", "rows"], ["products"])],
         "products",
-        [helper.make_tensor_value_info("query", TensorProto.UINT8, [2, dim])],
-        [helper.make_tensor_value_info("products", TensorProto.INT32, [2, count])],
         [
-            numpy_helper.from_array(np.ascontiguousarray(levels.T), "rows"),
-            numpy_helper.from_array(np.array(_QUERY_ZERO, np.uint8), "zero"),
+            tensor("query", TensorProto.UINT8, [1, "dim"]),
+            tensor("rows", TensorProto.INT8, ["dim", "count"]),
         ],
+        [tensor("products", TensorProto.INT32, [1, "count"])],
     )
     model = helper.make_model(
         graph, opset_imports=[helper.make_opsetid("", _OPSET)], ir_version=_IR_VERSION
@@ -140,30 +156,25 @@ def _session(levels: npt.NDArray[np.int8]) -> "onnxruntime.InferenceSession":
     )
 
 
-# of float16 vectors; 300 rows take 3 ms from the file, .3 ms from memory
-KEPT_BYTES = 256 * 2**20
-
 _BATCH_ROWS = 4096
 # filtered rows: reading all takes 2 ms, the bounds of 100,000 take 4 ms
 _READ_BELOW = 500
 _READ_BELOW_SHARE = 0.008  # of all rows, for the same reason
 
+_NAMES = ("vector_ns", "vector_levels", "vector_scales")
+
 
 @dataclass(slots=True)
 class VectorMatrix:
     """Every vector, in the order of document numbers: the newest as float32, the others
-    in blocks of 8 bits a value.
+    in blocks of 8 bits a value. `maps_saved`: the first blocks are the saved ones.
     """
 
     connection: sqlite3.Connection
+    maps_saved: bool = True
     dim: int = 0
     count: int = 0
     _ns: Int64s = field(default_factory=lambda: np.zeros(0, np.int64))
-    # the oldest rows
-    _kept: npt.NDArray[np.float16] = field(
-        default_factory=lambda: np.zeros((0, 0), np.float16)
-    )
-    _kept_count: int = 0
     # rows that are in no block yet
     _tail: Float32s = field(default_factory=lambda: np.zeros((0, 0), np.float32))
     _tail_count: int = 0
@@ -186,14 +197,34 @@ class VectorMatrix:
     def _reset(self, dim: int) -> None:
         self.dim = dim
         self.count = 0
-        self._kept_count = 0
         self._tail_count = 0
-        self._kept = np.zeros((0, dim), np.float16)
         self._tail = np.zeros((BLOCK_ROWS + _BATCH_ROWS, dim), np.float32)
         self._blocks.clear()
+        found = saved(self.connection, _NAMES) if self.maps_saved else None
+        if found is None:
+            return
+        ns, levels, scales = (found[name] for name in _NAMES)
+        self._blocks.extend(map(_QuantisedBlock, levels, scales))
+        self._ns = np.concatenate(ns)
+        self.count = len(self._ns)
+
+    def arrays(self) -> Arrays:
+        """Return the blocks, to be saved; none without a block."""
+        if not self._blocks:
+            return {}
+        in_blocks = self.count - self._tail_count
+        levels = [block.levels for block in self._blocks]
+        scales = [block.scales for block in self._blocks]
+        ns = np.split(self._ns[:in_blocks], len(self._blocks))
+        return dict(zip(_NAMES, (ns, levels, scales), strict=True))
+
+    def share_of(self, is_alive: Bools) -> float:
+        """Return which share of the vectors is of documents of a mask by number."""
+        if not self.count:
+            return 1.0
+        return float(is_alive.take(self._ns[: self.count]).mean())
 
     def _add(self, ns: Int64s, rows: Float32s) -> None:
-        self._keep(rows)
         end = self.count + len(ns)
         if end > len(self._ns):
             room = np.zeros(self.count // 4 + len(ns), np.int64)
@@ -214,18 +245,6 @@ class VectorMatrix:
         self._tail[: len(rest)] = rest
         self._tail_count = len(rest)
 
-    def _keep(self, rows: Float32s) -> None:
-        end = self.count + len(rows)
-        if self._kept_count < self.count:
-            return  # an earlier row was not kept, and the kept rows are the oldest
-        if end * self.dim * self._kept.itemsize > KEPT_BYTES:
-            return
-        if end > len(self._kept):
-            room = np.zeros((end // 4 + len(rows), self.dim), np.float16)
-            self._kept = np.concatenate([self._kept[: self.count], room])
-        self._kept[self.count : end] = rows
-        self._kept_count = end
-
     def nearest(
         self, query: Sequence[float], mask: Bools, limit: int
     ) -> tuple[Int64s, Float32s]:
@@ -244,22 +263,14 @@ class VectorMatrix:
         return ns[at[best]], cosines[best]
 
     def _rows(self, at: Int64s) -> Float32s:
-        """Return the vectors of these rows, ascending: the oldest and newest from
-        memory, the others from the file.
+        """Return the vectors of these rows, ascending: those of blocks from the file, the
+        newest from memory.
         """
         in_blocks = self.count - self._tail_count
-        kept_count = min(self._kept_count, in_blocks)
-        first_stored, first_newest = np.searchsorted(at, [kept_count, in_blocks])
-        oldest = at[:first_stored]
-        stored = at[first_stored:first_newest]
-        newest = at[first_newest:] - in_blocks
-        return np.concatenate(
-            [
-                self._kept[oldest].astype(np.float32),
-                self._read(self._ns[stored]),
-                self._tail[newest],
-            ]
-        )
+        first_newest = np.searchsorted(at, in_blocks)
+        stored = self._read(self._ns[at[:first_newest]])
+        newest = self._tail[at[first_newest:] - in_blocks]
+        return np.concatenate([stored, newest])
 
     def _read(self, ns: Int64s) -> Float32s:
         if not len(ns):
@@ -274,19 +285,34 @@ class VectorMatrix:
         """Return the rows that may be among the nearest: those whose upper bound
         reaches the `limit`-th lower bound.
         """
-        quantised = quantised_query(unit)
-        lower: list[Float32s] = []
-        upper: list[Float32s] = []
-        for block in self._blocks:
-            low, high = block.bounds(quantised)
-            lower.append(low)
-            upper.append(high)
+        query = quantised_query(unit)
+        bounds = [block.bounds(query) for block in self._blocks]
         exact = np.vecdot(self._tail[: self._tail_count], unit)
-        lowest = np.concatenate([*lower, exact])
-        highest = np.concatenate([*upper, exact])
-        passing = np.where(is_passing, lowest, np.float32(-np.inf))
-        least = _nth_highest(passing, limit)
-        return np.flatnonzero(is_passing & (highest >= least))
+        bounds.append((exact, exact))
+        lower = np.concatenate([low for low, _ in bounds])
+        upper = np.concatenate([high for _, high in bounds])
+        lower[~is_passing] = -np.inf
+        least = _nth_highest(lower, limit)
+        return np.flatnonzero(is_passing & (upper >= least))
+
+
+def erase(connection: sqlite3.Connection, ns: Sequence[int]) -> None:
+    """Overwrite the saved vectors of these documents with zeros that stand for any
+    vector: a document that is stored still is read as one that may be among the nearest.
+    """
+    saved_ns, levels, scales = (changeable(connection, name) for name in _NAMES)
+    if saved_ns is None or levels is None or scales is None:
+        return
+    sorted_ns = saved_ns.reshape(-1)
+    places = np.searchsorted(sorted_ns, ns)
+    rows = saved_ns.shape[1]
+    for n, place in zip(ns, places.tolist(), strict=True):
+        if place == len(sorted_ns) or sorted_ns[place] != n:
+            continue
+        block, row = divmod(place, rows)
+        scales[block, _ERROR, row] = _UNKNOWN_ERROR  # first, for concurrent readers
+        scales[block, :_ERROR, row] = 0
+        levels[block, :, row] = 0
 
 
 def _unpacked(vectors: Sequence[bytes], dim: int) -> Float32s:

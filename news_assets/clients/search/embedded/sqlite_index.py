@@ -16,6 +16,7 @@ deleted file, and the new file with a foreign write-ahead log.) An interrupted r
 leaves its file, which the next rebuild resumes.
 """
 
+import logging
 import secrets
 import sqlite3
 import threading
@@ -26,6 +27,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+from news_assets.clients.search.embedded import saved_arrays
 from news_assets.clients.search.embedded.document_table import DocumentTable
 from news_assets.clients.search.embedded.document_writer import (
     DocumentWriter,
@@ -34,7 +36,7 @@ from news_assets.clients.search.embedded.document_writer import (
     stored_model,
 )
 from news_assets.clients.search.embedded.evaluation import Matcher, hits_of
-from news_assets.clients.search.embedded.nearest_vectors import VectorMatrix
+from news_assets.clients.search.embedded.nearest_vectors import VectorMatrix, erase
 from news_assets.clients.search.embedded.postings import PostingsReader
 from news_assets.clients.search.embedded.search_file import (
     BUSY_TIMEOUT_S,
@@ -58,6 +60,12 @@ from news_assets.records.reading import AgencyDays
 
 if TYPE_CHECKING:
     import polars as pl
+
+
+_logger = logging.getLogger(__name__)
+
+_LEAST_ALIVE = 0.5  # of saved vectors
+_LAST_DELETION = "SELECT coalesce(max(deletion), 0) FROM deleted"
 
 
 class SqliteSearchIndex:
@@ -120,7 +128,27 @@ class SqliteSearchIndex:
         """
         with self._lock, as_indexing_errors(self.path):
             self._reset_after_rebuild()
-            return self._writer.upsert(documents)
+            refused = self._writer.upsert(documents)
+            self._save_arrays()
+            return refused
+
+    def save_rebuilt(self) -> None:
+        """Replace the arrays of before a rebuild."""
+        with self._lock, as_indexing_errors(self.path):
+            self._save_arrays()
+            with writing(self._connection):
+                saved_arrays.remove_unused(self._connection)
+
+    def _save_arrays(self) -> None:
+        """Save what readers map if many documents are new. The documents are stored
+        already, so a failure is logged, and the next write tries again.
+        """
+        if not saved_arrays.is_due(self._connection):
+            return
+        try:
+            save_arrays(self._connection)
+        except (OSError, sqlite3.OperationalError) as error:
+            _logger.warning("%s: no arrays are saved: %s", self.path, error)
 
     def delete(self, article_ids: Sequence[str]) -> None:
         """Remove documents; unknown ids are ignored."""
@@ -214,6 +242,42 @@ class SqliteSearchIndex:
         return of_partitions(frame, keys)
 
 
+def save_arrays(connection: sqlite3.Connection) -> None:
+    """Save the facts and vectors of all documents as arrays, which readers map.
+
+    They are made without the write lock; what is deleted meanwhile is erased.
+    """
+    with reading(connection):
+        generation = read_state(connection, "generation")
+        table = DocumentTable(connection, maps_saved=False)
+        table.refresh()
+        vectors = _all_vectors(connection, table)
+        (deletion,) = connection.execute(_LAST_DELETION).fetchone()
+    with writing(connection):
+        if read_state(connection, "generation") != generation:
+            return  # of other documents: a rebuild was swapped in
+        arrays = {**table.arrays(), **vectors.arrays()}
+        saved_arrays.save(connection, arrays, table.size - 1)
+        find = "SELECT n FROM deleted WHERE deletion > ?"
+        deleted = connection.execute(find, (deletion,))
+        erase(connection, [n for (n,) in deleted])
+
+
+def _all_vectors(connection: sqlite3.Connection, table: DocumentTable) -> VectorMatrix:
+    """Return all vectors: the saved ones with the new ones, without the saved ones if
+    most of these are deleted.
+    """
+    vectors = VectorMatrix(connection)
+    dim = read_state(connection, "dim")
+    if dim is None:
+        return vectors
+    vectors.refresh(dim)
+    if vectors.share_of(table.is_alive) < _LEAST_ALIVE:
+        vectors = VectorMatrix(connection, maps_saved=False)
+        vectors.refresh(dim)
+    return vectors
+
+
 # --- rebuild --------------------------------------------------------------------------
 
 
@@ -301,6 +365,8 @@ class SqliteRebuild:
         with as_indexing_errors(self.path):
             _copy_over(self._index.path, self.path)
             _remove(self._index.path)
+        with SqliteSearchIndex.open(self.path) as used:
+            used.save_rebuilt()
 
 
 def _open(
