@@ -160,12 +160,12 @@ class Duplicates:
 
     def arrays(self) -> Arrays:
         """Return all groups, to be saved."""
-        groups = {
+        return {
             "leader": [self.leader],
             "original": [self.original],
             "has_copies": [self.has_copies],
+            **self._first.arrays(),
         }
-        return groups | self._first.arrays()
 
     def take(self, found: Arrays) -> None:
         """Take saved arrays."""

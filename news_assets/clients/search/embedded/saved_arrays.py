@@ -37,7 +37,7 @@ def is_due(connection: sqlite3.Connection) -> bool:
     found = connection.execute(
         "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'documents'"
     )
-    (last_n,) = found.fetchone()
+    last_n = int(found.fetchone()[0])
     saved_n = read_state(connection, _LAST_N) or 0
     return last_n - saved_n > max(_FEW_NEW, _FEW_NEW_SHARE * last_n)
 
@@ -70,7 +70,7 @@ def saved(connection: sqlite3.Connection, names: Sequence[str]) -> Arrays | None
     if path is None:
         return None
     try:
-        return {name: _mapped(path / f"{name}.npy", "c") for name in names}
+        return {name: list(_mapped(path / f"{name}.npy", "c")) for name in names}
     except _UNREADABLE:
         return None
 
