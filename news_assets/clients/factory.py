@@ -225,6 +225,8 @@ _OPEN = {
 # --- the search index ------------------------------------------------------------------
 
 EMBEDDED = "embedded"
+# documents; with more, a search by meaning takes more than a quarter of a second
+MOST_EMBEDDED = 3_000_000
 
 
 class OpenIndex(SearchIndex, Protocol):

@@ -24,6 +24,7 @@ from rich.progress import (
 
 from news_assets.clients.factory import (
     EMBEDDED,
+    MOST_EMBEDDED,
     IndexRebuild,
     connect_typesense,
     open_index,
@@ -134,6 +135,7 @@ def _dry_run(
     vectors = f"vectors of {model}, {dim} dimensions" if model else "no vectors"
     total = _expected_count(desks)
     yield f"{settings.search}: {total} documents would be sent from the lake, {vectors}"
+    yield from _size_notes(settings.search, total)
     try:
         with open_index(*settings.search_place) as index:
             for desk in desks:
@@ -141,6 +143,15 @@ def _dry_run(
             yield from _schema_changes(settings)
     except IndexingError as error:
         yield f"the index in use cannot be compared: {error}"
+
+
+def _size_notes(search: str, count: int) -> Iterator[str]:
+    """Yield that an index has more documents than the embedded one is made for."""
+    if search == EMBEDDED and count > MOST_EMBEDDED:
+        yield (
+            f"{count:,} documents are more than the {MOST_EMBEDDED:,} that the embedded index is"
+            " made for; see docs/search.md, How large"
+        )
 
 
 def _difference(desk: DeskDocuments, index: WritableIndex) -> str:
@@ -201,6 +212,7 @@ def _rebuild(
         f"{count} documents in the new index after {perf_counter() - started:.0f} s;"
         f" {updated} receipts updated"
     )
+    _print(*_size_notes(settings.search, count))
     _print(*_refusals(desks))
 
 

@@ -228,8 +228,8 @@ def _insert_part(
 # --- measuring ------------------------------------------------------------------------
 
 SIZES = (100_000, 1_000_000)
-_FIRSTS = 4  # processes, of which the best counts
-_SEARCHES = 100
+_FIRSTS = 3  # processes, of which the best counts
+_SEARCHES = 40
 # processor seconds of a first search of 1,000,000 documents, and the search of a process
 MOST_S = {"first search by words": 0.5, "first search by meaning": 1.0}
 

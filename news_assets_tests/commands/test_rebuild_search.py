@@ -18,6 +18,7 @@ import pytest
 
 from news_assets.clients.factory import IndexRebuild, open_rebuild
 from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
+from news_assets.commands import search_upkeep
 from news_assets.errors import IndexingError
 from news_assets.pipeline.reindex import DeskDocuments, read_documents, sync_desk
 from news_assets.ports.search_index import SearchIndex, SearchQuery
@@ -158,6 +159,16 @@ def test_a_dry_run_prints_the_differences_and_changes_nothing(
         ["the index has every field that this program writes"] if place.server else []
     )
     assert hashes(room.index, "d") == before
+
+
+def test_more_documents_than_the_embedded_index_is_made_for_are_named(
+    room: Newsroom, place: Backend, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search_upkeep, "MOST_EMBEDDED", 2)
+    note = "3 documents are more than the 2 that the embedded index is made for"
+    for options in (["--dry-run"], []):
+        _, out, _ = call("rebuild", "search", *options)
+        assert (note in out) == (not place.server)
 
 
 def test_an_interrupted_rebuild_is_resumed(

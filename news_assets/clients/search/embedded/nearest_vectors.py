@@ -2,8 +2,7 @@
 exact product of those that may be among the nearest.
 
 Bounds are of vectors of 8 bits a value, in blocks of 8,192 columns, which are mapped from
-the saved arrays. Of 1,000,000 vectors a query of 7 bits a value leaves some thousand that
-may be among the nearest; bounds with all bits of the query leave a few hundred, which are
+the saved arrays. They leave some hundred vectors that may be among the nearest, which are
 read from the search file as float16. The result equals that of multiplying all rows.
 
 A block is multiplied by an ONNX graph of one integer product, for which numpy has no fast
@@ -87,17 +86,18 @@ class _QuantisedBlock:
         return products - margin, products + margin
 
 
-def quantised_query(unit: Float32s) -> _QuantisedQuery:
-    """Return a vector of length 1 as `_QuantisedBlock.bounds` takes it."""
-    levels_of = query_levels()
-    offset = levels_of + 1
-    step = np.abs(unit).max() / np.float32(levels_of)
-    levels = np.rint(unit / step)
+def quantised_query(unit: Float32s, levels: int) -> _QuantisedQuery:
+    """Return a vector of length 1 as `_QuantisedBlock.bounds` takes it: at most so many
+    steps from zero.
+    """
+    offset = levels + 1
+    step = np.abs(unit).max() / np.float32(levels)
+    steps = np.rint(unit / step)
     return _QuantisedQuery(
-        digits=(levels + offset).astype(np.uint8).reshape(1, -1),
+        digits=(steps + offset).astype(np.uint8).reshape(1, -1),
         offset=offset,
         step=step,
-        error=np.linalg.norm(unit - levels * step),
+        error=np.linalg.norm(unit - steps * step),
     )
 
 
@@ -120,7 +120,9 @@ def _lengths(rows: Float32s) -> Float32s:
 
 @cache
 def query_levels() -> int:
-    """Return how many levels of a query this processor multiplies without overflow."""
+    """Return how many steps from zero a value of a query may have, so that this
+    processor's products are right.
+    """
     query = np.full((1, 64), 2 * _LEVELS + 1, np.uint8)
     rows = np.full((64, 64), _LEVELS, np.int8)
     [[found]] = _session().run(None, {"query": query, "rows": rows})
@@ -285,7 +287,7 @@ class VectorMatrix:
         """Return the rows that may be among the nearest: those whose upper bound
         reaches the `limit`-th lower bound.
         """
-        query = quantised_query(unit)
+        query = quantised_query(unit, query_levels())
         bounds = [block.bounds(query) for block in self._blocks]
         exact = np.vecdot(self._tail[: self._tail_count], unit)
         bounds.append((exact, exact))

@@ -8,6 +8,7 @@ rows of its arrays, also a restored one. Arrays that are missing, incomplete or 
 another key are made of rows.
 """
 
+import os
 import secrets
 import shutil
 import sqlite3
@@ -49,19 +50,27 @@ def save(connection: sqlite3.Connection, arrays: Arrays, last_n: int) -> None:
     key = secrets.randbits(62)
     path = _folder(connection) / f"{key:x}"
     path.mkdir(parents=True)
-    for name, parts in arrays.items():
-        _write(path / f"{name}.npy", parts)
+    try:
+        for name, parts in arrays.items():
+            _write(path / f"{name}.npy", parts)
+    except OSError:
+        shutil.rmtree(path, ignore_errors=True)
+        raise
     for state in ((_KEY, key), (_LAST_N, last_n)):
         connection.execute("INSERT OR REPLACE INTO state VALUES (?, ?)", state)
     remove_unused(connection)
 
 
 def _write(path: Path, parts: Sequence[npt.NDArray[Any]]) -> None:
-    shape = (len(parts), *parts[0].shape)
-    stored = np.lib.format.open_memmap(path, "w+", parts[0].dtype, shape)
-    for place, part in enumerate(parts):
-        stored[place] = part
-    stored.flush()
+    header = np.lib.format.header_data_from_array_1_0(parts[0])
+    header["shape"] = (len(parts), *parts[0].shape)
+    # not through a mapping, in which a full disk ends the process
+    with path.open("wb") as file:
+        np.lib.format.write_array_header_1_0(file, header)
+        for part in parts:
+            file.write(np.ascontiguousarray(part).data)
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def saved(connection: sqlite3.Connection, names: Sequence[str]) -> Arrays | None:

@@ -125,15 +125,11 @@ def test_folding_and_deleting_leave_other_documents_found(
         assert keyword(reader, "etapa0") == keyword(reader, "etapa5", limit=0) == []
 
 
-@pytest.mark.parametrize(
-    ("block_rows", "kept_bytes"),
-    [(8_192, 2**20), (64, 2**20), (64, 0), (64, 350 * 24 * 2)],
-)
+@pytest.mark.parametrize("block_rows", [8_192, 64])
 def test_vector_search_is_exact_also_with_filters_and_after_changes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block_rows: int, kept_bytes: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block_rows: int
 ) -> None:
     monkeypatch.setattr(nearest_vectors, "BLOCK_ROWS", block_rows)
-    monkeypatch.setattr(nearest_vectors, "KEPT_BYTES", kept_bytes)
     monkeypatch.setattr(nearest_vectors, "_READ_BELOW", 50)
     rng = np.random.default_rng(7)
     rows = rng.standard_normal((600, 24))
