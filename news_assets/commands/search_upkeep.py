@@ -150,7 +150,7 @@ def _size_notes(search: str, count: int) -> Iterator[str]:
     if search == EMBEDDED and count > MOST_EMBEDDED:
         yield (
             f"{count:,} documents are more than the {MOST_EMBEDDED:,} that the embedded index is"
-            " made for; see docs/search.md, How large"
+            " made for; see docs/search.md, section How large"
         )
 
 

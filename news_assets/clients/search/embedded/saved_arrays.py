@@ -24,7 +24,7 @@ from news_assets.clients.search.embedded.search_file import read_state
 # a list has arrays of one shape and is one file
 Arrays = Mapping[str, Sequence[npt.NDArray[Any]]]
 
-_KEY = "arrays"
+KEY = "arrays"
 _LAST_N = "arrays_last_n"
 # reading as many rows takes a first search .05 s by words, .2 s by vector
 _FEW_NEW = 8_192
@@ -39,7 +39,10 @@ def is_due(connection: sqlite3.Connection) -> bool:
         "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'documents'"
     )
     last_n = int(found.fetchone()[0])
-    saved_n = read_state(connection, _LAST_N) or 0
+    saved_n = 0
+    path = _path(connection)
+    if path is not None and path.is_dir():
+        saved_n = read_state(connection, _LAST_N) or 0
     return last_n - saved_n > max(_FEW_NEW, _FEW_NEW_SHARE * last_n)
 
 
@@ -56,7 +59,7 @@ def save(connection: sqlite3.Connection, arrays: Arrays, last_n: int) -> None:
     except OSError:
         shutil.rmtree(path, ignore_errors=True)
         raise
-    for state in ((_KEY, key), (_LAST_N, last_n)):
+    for state in ((KEY, key), (_LAST_N, last_n)):
         connection.execute("INSERT OR REPLACE INTO state VALUES (?, ?)", state)
     remove_unused(connection)
 
@@ -112,7 +115,7 @@ def remove_unused(connection: sqlite3.Connection) -> None:
 
 
 def _path(connection: sqlite3.Connection) -> Path | None:
-    key = read_state(connection, _KEY)
+    key = read_state(connection, KEY)
     if key is None:
         return None
     return _folder(connection) / f"{key:x}"

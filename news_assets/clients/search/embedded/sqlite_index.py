@@ -136,8 +136,11 @@ class SqliteSearchIndex:
         """Replace the arrays of before a rebuild."""
         with self._lock, as_indexing_errors(self.path):
             self._save_arrays()
-            with writing(self._connection):
-                saved_arrays.remove_unused(self._connection)
+            retried(self._remove_unused_arrays)
+
+    def _remove_unused_arrays(self) -> None:
+        with writing(self._connection):
+            saved_arrays.remove_unused(self._connection)
 
     def _save_arrays(self) -> None:
         """Save what readers map if many documents are new. The documents are stored
@@ -248,19 +251,24 @@ def save_arrays(connection: sqlite3.Connection) -> None:
     They are made without the write lock; what is deleted meanwhile is erased.
     """
     with reading(connection):
-        generation = read_state(connection, "generation")
+        before = _generation_and_arrays(connection)
         table = DocumentTable(connection, maps_saved=False)
         table.refresh()
         vectors = _all_vectors(connection, table)
         (deletion,) = connection.execute(_LAST_DELETION).fetchone()
     with writing(connection):
-        if read_state(connection, "generation") != generation:
-            return  # of other documents: a rebuild was swapped in
+        if _generation_and_arrays(connection) != before:
+            return  # a rebuild was swapped in, or another writer saved arrays
         arrays = {**table.arrays(), **vectors.arrays()}
         saved_arrays.save(connection, arrays, table.size - 1)
         find = "SELECT n FROM deleted WHERE deletion > ?"
         deleted = connection.execute(find, (deletion,))
         erase(connection, [n for (n,) in deleted])
+
+
+def _generation_and_arrays(connection: sqlite3.Connection) -> tuple[int | None, ...]:
+    names = ("generation", saved_arrays.KEY)
+    return tuple(read_state(connection, name) for name in names)
 
 
 def _all_vectors(connection: sqlite3.Connection, table: DocumentTable) -> VectorMatrix:

@@ -204,12 +204,14 @@ def test_missing_and_damaged_arrays_are_made_of_rows(path: Path) -> None:
     (arrays,) = folder(path).iterdir()
     (arrays / "vector_levels.npy").write_bytes(b"")
     assert answers(path) == before
-    with SqliteSearchIndex.open(path) as index:
-        index.delete(["mec-5"])
-        index.upsert(made(5, 6))
     shutil.rmtree(arrays)
-    found = answers(path)
-    assert [one.found for one in found] == [one.found for one in before]
+    assert answers(path) == before
+    with SqliteSearchIndex.open(path) as index:
+        index.delete(["mec-unknown"])
+        assert not arrays.exists()
+        index.upsert(made(0, 1))
+    assert len(list(folder(path).iterdir())) == 1
+    assert answers(path) == before
 
 
 def test_arrays_of_a_later_state_are_not_those_of_a_restored_file(
