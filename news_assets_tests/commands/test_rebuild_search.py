@@ -167,7 +167,8 @@ def test_more_documents_than_the_embedded_index_is_made_for_are_named(
     monkeypatch.setattr(search_upkeep, "MOST_EMBEDDED", 2)
     note = "3 documents are more than the 2 that the embedded index is made for"
     for options in (["--dry-run"], []):
-        _, out, _ = call("rebuild", "search", *options)
+        code, out, error = call("rebuild", "search", *options)
+        assert (code, error) == (0, "")
         assert (note in out) == (not place.server)
 
 
