@@ -91,6 +91,9 @@ _CALLED: Final = {
     "assembly bill": "AB",
     "bill": "BILL",
     "local law": "LL",
+    "introduction": "INT",
+    "intro": "INT",
+    "int": "INT",
     "public law": "PUBLIC LAW",
     "council file": "FILE",
     "file": "FILE",
@@ -103,6 +106,8 @@ _CALLED: Final = {
     "communication": "COM",
     "projeto de lei complementar": "PLP",
     "projeto de lei ordinaria": "PL",
+    "projeto de lei do executivo": "PLE",
+    "projeto de lei do legislativo": "PLL",
     "projeto de lei": "PL",
     "projeto de decreto legislativo": "PDL",
     "projeto de resolucao": "PR",
@@ -135,7 +140,7 @@ _WORDS = "|".join(
     name.replace(" ", r"[\s-]") for name in sorted(_CALLED, key=len, reverse=True)
 )
 _SIGN = r"\.?(?:\s{0,2}(?:n[ºo°.]{1,2}|number|nr\.?|#)){0,2}\s{0,2}"
-_YEARLY = r"\d{2,4}-(?:[A-Z]{1,3}-)?\d{1,6}(?:-\d{1,4})?[A-Z]?"
+_YEARLY = r"\d{2,4}-(?:[A-Z]{1,3}-)?\d{1,8}(?:-S?\d{1,4})?[A-Z]?"
 _DIGITS = (
     rf"(?P<number>{_YEARLY}|\d{{1,3}}(?:[.,]\d{{3}}){{1,2}}|\d{{1,6}})"
     r"(?:/(?P<year>\d{4}|\d\d)\b|,?\sde\s(?:\d{1,2}o?\sde\s[a-z]{4,9}\sde\s)?"

@@ -20,7 +20,8 @@ DAY = date(2026, 11, 25)  # a Wednesday
     [
         ("Ordinance No. 2026-14 and Resolution 24-0103", ["ORD 2026-14", "RES 24-103"]),
         ("ORD-2026-101, VAR 2026-3", ["ORD 2026-101", "VAR 2026-3"]),
-        ("Council File 24-0123", ["FILE 24-123"]),
+        ("Council File 24-0123-S1", ["FILE 24-123-S1"]),
+        ("Intro. 0123-2026, O2026-0012345", ["INT 123-2026", "O 2026-12345"]),
         ("Ord. 5123 of the county", ["ORD 5123"]),
         ("PL 1.234/2026 e PL 12/26", ["PL 1234/2026", "PL 12/2026"]),
         ("Lei nº 14.133, de 1º de abril de 2021", ["LEI 14133/2021"]),
