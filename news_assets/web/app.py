@@ -189,6 +189,7 @@ def build_app(
             f"/matters/{{desk}}/{{agency}}/{{matter:meeting_id}}{suffix}",
             meetings.matter,
         ),
+        cached(f"/laws/{{law:meeting_id}}{suffix}", meetings.law),
         cached(
             f"/persons/{{desk}}/{{agency}}/{{person:meeting_id}}{suffix}",
             meetings.person,

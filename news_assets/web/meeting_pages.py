@@ -1,5 +1,5 @@
-"""The pages of a meeting, of a matter and of a person, and meetings as entries of a feed and as
-events of a calendar.
+"""The pages of a meeting, of a matter, of a law and of a person, and meetings as entries of a
+feed and as events of a calendar.
 """
 
 from collections.abc import Sequence
@@ -14,6 +14,7 @@ from starlette.responses import Response
 
 from news_assets.pipeline.civic.exports import calendar_of, zones_of
 from news_assets.records.meetings import StoredMeeting
+from news_assets.store.queries.news_links import NewsLink
 from news_assets.store.queries.stored_meetings import agendas_of, last_changes
 from news_assets.web.archive import Archive
 from news_assets.web.forms import (
@@ -28,6 +29,7 @@ from news_assets.web.meeting_views import (
     MatterView,
     MeetingItem,
     PersonView,
+    law_view,
     matter_view,
     meeting_view,
     meetings_from,
@@ -36,6 +38,7 @@ from news_assets.web.meeting_views import (
 from news_assets.web.operations.article_actions import Render
 from news_assets.web.parameters import (
     MeetingParameters,
+    OneLaw,
     OneMatter,
     OneMeeting,
     OnePerson,
@@ -92,6 +95,26 @@ def _appearances(archive: Archive, view: MatterView, base: str) -> list[Entry]:
             updated=changed_at,
             summary=" · ".join(filter(None, facts)),
             authors=[archive.agency_name(meeting.agency)],
+        )
+        entries.append(entry)
+    return entries
+
+
+def _news(archive: Archive, links: Sequence[NewsLink], base: str) -> list[Entry]:
+    """Return news on a matter or law as entries of a feed."""
+    entries = []
+    for one in links:
+        page = _page(base, f"/articles/{one.article_id}")
+        day = datetime.combine(one.day, time(), UTC)
+        entry = Entry(
+            key=one.article_id,
+            title=one.title,
+            url=page,
+            page=page,
+            published=day,
+            updated=day,
+            summary=one.passage,
+            authors=[archive.agency_name(one.agency)],
         )
         entries.append(entry)
     return entries
@@ -179,11 +202,27 @@ class MeetingPages:
             )
         path = quote(f"/matters/{one.desk}/{one.agency}/{one.matter}", safe="/:")
         if (form := form_of(request)) in FEED_FORMS:
-            entries = _appearances(self._archive, view, _base(request))
+            base = _base(request)
+            entries = _appearances(self._archive, view, base)
+            entries += _news(self._archive, view.news, base)
             return _feed(request, view.matter.title, path, form, entries)
         if form:
             return json_document(asdict(view))
         return self._render(request, "matter.html", view=view, feeds=_feeds_of(path))
+
+    def law(self, request: Request) -> Response:
+        """Return a law or national bill with the news that names it."""
+        one = OneLaw.of(request.path_params)
+        view = law_view(self._archive, one)
+        if view is None:
+            raise HTTPException(404, f"no article names {one.law}")
+        path = f"/laws/{quote(view.law)}"
+        if (form := form_of(request)) in FEED_FORMS:
+            entries = _news(self._archive, view.news, _base(request))
+            return _feed(request, view.name, path, form, entries)
+        if form:
+            return json_document(asdict(view))
+        return self._render(request, "law.html", view=view, feeds=_feeds_of(path))
 
     def person(self, request: Request) -> Response:
         """Return a member of a body with the votes."""

@@ -20,6 +20,7 @@ from news_assets.records.meetings import Link, Matter, StoredItem, StoredMeeting
 from news_assets.search import Filters
 from news_assets.store.queries.news_links import (
     NewsLink,
+    news_on_law,
     news_on_matter,
     news_on_meeting,
 )
@@ -37,6 +38,7 @@ from news_assets.web.answers import Part, part_of
 from news_assets.web.archive import Archive
 from news_assets.web.parameters import (
     MeetingParameters,
+    OneLaw,
     OneMatter,
     OneMeeting,
     OnePerson,
@@ -201,6 +203,23 @@ class MatterView:
     appearances: Sequence[_Appearance]
     next: _Appearance | None
     news: Sequence[NewsLink] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LawView:
+    """A law or national bill with the news that names it, the newest first."""
+
+    law: Annotated[str, "its number in one form, as LEI 14133/2021"]
+    name: Annotated[str, "its number as it is written"]
+    news: Sequence[NewsLink]
+
+
+def law_view(archive: Archive, one: OneLaw) -> LawView | None:
+    """Return a law with its news; None where no article names it."""
+    news = news_on_law(archive.lake, one.law, archive.places)
+    if not news:
+        return None
+    return LawView(law=one.law, name=news[0].name, news=news)
 
 
 _TO_COME: Final = ("confirmed", "tentative")

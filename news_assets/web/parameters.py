@@ -310,6 +310,14 @@ class OneMatter(Parameters, frozen=True):
     )
 
 
+class OneLaw(Parameters, frozen=True):
+    """A law or national bill."""
+
+    law: str = Field(
+        max_length=_MAX_KEY_CHARS, description="its number, as LEI 14133/2021"
+    )
+
+
 class OnePerson(ListParameters, frozen=True):
     """A member of a body of an agency, with a part of the votes."""
 

@@ -421,7 +421,7 @@ def judge(
 
 def _target(link: NewsLink) -> str:
     if link.law:
-        return f"law:{link.law}"
+        return f"law:{link.name}"
     if link.meeting_id:
         return f"{link.council}:meeting {link.meeting_id.rpartition('/')[2]}"
     if link.matter.startswith("title:"):

@@ -28,6 +28,7 @@ EXAMPLES = {
         "/meetings/springfieldIL%2Fprimegov%2F6",
     ),
     "matters_desk_agency_matter": ("/matters/cities/springfieldIL/file:26-101",),
+    "laws_law": ("/laws/PUBLIC LAW 117-58",),
     "persons_desk_agency_person": ("/persons/cities/springfieldIL/alder-lee",),
     "morning": ("/morning", "/morning?day=2026-11-20&desk=d"),
     "silences": ("/silences", "/silences?desk=none"),
@@ -65,7 +66,7 @@ def test_an_answer_is_what_the_description_says(
     for path in EXAMPLES[operation.name]:
         server = (
             council
-            if operation.path.startswith(("meetings", "matters", "persons"))
+            if operation.path.startswith(("meetings", "matters", "laws", "persons"))
             else ""
         )
         answer = browser.get(server + API + path)

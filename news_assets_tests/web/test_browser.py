@@ -58,6 +58,7 @@ COUNCIL_PAGES = (
     "/matters/cities/springfieldIL/file:26-101",
     "/articles/a-1",
     "/articles/news-1?lang=pt",
+    "/laws/PUBLIC%20LAW%20117-58",
     "/subscribe?q=homes&agency=springfieldIL",
     "/subscribe?lang=pt",
 )

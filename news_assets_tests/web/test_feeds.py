@@ -94,7 +94,8 @@ def test_a_page_has_the_address_of_its_feed_to_copy_and_in_its_head(
 @pytest.mark.parametrize(
     ("path", "count"),
     [
-        ("/matters/cities/springfieldIL/file:26-101", 3),
+        ("/matters/cities/springfieldIL/file:26-101", 4),
+        ("/laws/PUBLIC%20LAW%20117-58", 1),
         ("/persons/cities/springfieldIL/alder-lee", 1),
         ("/meetings", 3),
     ],

@@ -36,6 +36,7 @@ def visitor(council: str) -> Iterator[httpx.Client]:
         PERSON,
         "/articles/a-1",
         "/articles/news-1",
+        "/laws/PUBLIC%20LAW%20117-58",
     ],
 )
 def test_a_page_is_shown_and_all_its_own_links_lead_somewhere(
@@ -305,4 +306,5 @@ def test_the_api_gives_the_news_of_a_matter_and_what_an_article_reports_on(
 
     assert (news["article_id"], news["evidence"]) == ("news-1", "number")
     laws = [one["law"] for one in article["reports_on"]]
-    assert laws == ["", "Public Law 117-58"]
+    assert laws == ["", "PUBLIC LAW 117-58"]
+    assert visitor.get("/laws/LEI 14133/2021").status_code == 404

@@ -77,6 +77,10 @@ _NAMING: Final = """
         OR (kind = 'meeting' AND list_contains($days, named))
     ) ORDER BY day DESC, article_id LIMIT $limit
 """
+_ON_LAW: Final = """
+    SELECT * FROM civic_mentions WHERE kind = 'number' AND named = $law
+    ORDER BY day DESC, article_id LIMIT $limit
+"""
 _ORDER: Final = ("number", "address", "title", "meeting")  # of evidence, best first
 
 
@@ -99,7 +103,9 @@ class NewsLink:
     council: Annotated[str, "agency of the matter or meeting; empty for a law"] = ""
     matter: Annotated[str, "key of the matter; empty for a meeting or law"] = ""
     meeting_id: Annotated[str, "id of the meeting; empty for a matter or law"] = ""
-    law: Annotated[str, "number of the law or national bill, as it is written"] = ""
+    law: Annotated[
+        str, "number of the law or national bill, as LEI 14133/2021; else empty"
+    ] = ""
     name: Annotated[str, "title of the matter or meeting, or the law's number"] = ""
 
     @property
@@ -158,6 +164,14 @@ def news_on_meeting(
     wanted = {(*council, key, "", "") for key in keys}
     wanted.add((*council, "", meeting.meeting_id, ""))
     return _newest(one for one in found if one.target in wanted)
+
+
+def news_on_law(lake: Lake, law: str, places: Places) -> list[NewsLink]:
+    """Return the links of news to a law, the newest articles first."""
+    with lake.latest() as reader:
+        rows = reader.rows_of(_ON_LAW, {"law": law, "limit": _MOST})
+        found = _links(reader, [CivicMention(**row) for row in rows], places)
+    return _newest(one for one in found if one.law == law)
 
 
 def _newest(links: Iterable[NewsLink]) -> list[NewsLink]:
@@ -283,8 +297,7 @@ def _by_number(
         if place is not None:
             yield _to_matter(link, of_place[place])
         elif is_national(mention.named):
-            label = label_of(mention.named)
-            yield replace(link, law=label, name=label)
+            yield replace(link, law=mention.named, name=label_of(mention.named))
 
 
 def _pattern(named: str) -> str:
