@@ -370,15 +370,15 @@ def test_open_readers_and_writers_continue_through_rebuilds(
 
         thread = threading.Thread(target=read)
         thread.start()
-        for number, word in ((3, "Harbour"), (4, "Festivity"), (5, "Glacier")):
+        for number, word in ((3, "Harbour"), (4, "Festivity")):
             assert call("rebuild", "search")[0] == 0
             room.pages.words = f"{word} news of the day. "
             room.list(entry(number, "b"))
             room.run()
         stops.set()
         thread.join()
-        assert set(seen) <= {2, 3, 4, 5}
-        assert found(reader, "bus") == ["a-1", "a-2", "b-3", "b-4", "b-5"]
+        assert set(seen) <= {2, 3, 4}
+        assert found(reader, "bus") == ["a-1", "a-2", "b-3", "b-4"]
         assert (lost(room, reader), found(reader, "festvity")) == ([], ["b-4"])
 
 

@@ -175,7 +175,7 @@ def test_a_future_meeting_that_two_good_answers_lack_is_cancelled_and_kept(
     council.meet(2, MEETING + DAY)
     council.put(1, 12, "Contract for night buses")
     room.poll()
-    room.run()
+    room.run("documents", "raw_articles")
     event = council.events.pop(1)
 
     room.poll(DAY)
@@ -184,7 +184,7 @@ def test_a_future_meeting_that_two_good_answers_lack_is_cancelled_and_kept(
         "confirmed",
     ]
     room.poll(DAY)
-    room.run()
+    room.run("documents", "raw_articles")
 
     cancelled, other = room.lake.read(StoredMeeting)
     assert (cancelled.status, cancelled.status_reason) == (
@@ -198,7 +198,7 @@ def test_a_future_meeting_that_two_good_answers_lack_is_cancelled_and_kept(
 
     council.events[1] = event
     room.poll(DAY)
-    room.run()
+    room.run("documents", "raw_articles")
     assert room.lake.read(StoredMeeting)[0].status == "confirmed"
     assert [article.meeting_status for article in room.lake.read(RawArticle)] == [
         "confirmed"
@@ -438,7 +438,7 @@ def test_items_of_a_packet_have_its_pages(
     with served(council) as base:
         room = CouncilRoom(lake, FakeSearchIndex(), f"{base}/", tmp_path, "primegov")
         room.poll()
-        room.run()
+        room.run("documents", "raw_articles")
 
     texts = {
         row.title: (row.text or "").partition("## Agenda packet")[2]

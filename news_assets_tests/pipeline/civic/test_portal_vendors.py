@@ -105,7 +105,7 @@ def test_a_council_is_read_to_the_page_of_its_meeting_with_what_minutes_decided(
     room, _ = open_town(kind)
 
     [poll] = room.poll()
-    room.run()
+    room.run("documents", "raw_articles")
 
     assert poll.outcome == "ok", poll.reason
     council = meeting_of(room, "City Council")
