@@ -27,6 +27,7 @@ from news_assets.web import archive as archive_module
 from news_assets.web import request_limits
 from news_assets.web.archive import Archive
 from news_assets.web.request_limits import Connections, bounded_protocol, client_of
+from news_assets_tests.support.lakes import copy_lake
 from news_assets_tests.support.small_desk import DESK, Newsroom, entry
 from news_assets_tests.support.waiting import HANG_S
 from news_assets_tests.web.conftest import served
@@ -45,16 +46,29 @@ class _SlowIndex(SqliteSearchIndex):
         return super().search(query)
 
 
+@pytest.fixture(scope="module")
+def small_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a closed lake and index with one article."""
+    folder = tmp_path_factory.mktemp("small")
+    with (
+        Lake.open(folder / "catalog.sqlite", folder / "data") as lake,
+        SqliteSearchIndex.open(folder / "search.sqlite") as index,
+    ):
+        room = Newsroom(lake, index)
+        room.list(entry(1))
+        room.run()
+    return folder
+
+
 @pytest.fixture
-def serve(tmp_path: Path) -> Iterator[Serve]:
+def serve(small_home: Path, tmp_path: Path) -> Iterator[Serve]:
     """A function that serves a small lake with these arguments of `build_app`."""
+    copy_lake(small_home, tmp_path)
     with (
         Lake.open(tmp_path / "catalog.sqlite", tmp_path / "data") as lake,
         _SlowIndex.open(tmp_path / "search.sqlite") as index,
     ):
         room = Newsroom(lake, index)
-        room.list(entry(1))
-        room.run()
 
         @contextmanager
         def start(
