@@ -224,6 +224,7 @@ _FILTERS = ("desk", "agency", *CODED_FACETS)
 _COLUMNS = (*_CODED, *NAMED_FACETS, "theme", "day", "length", "published")
 _EPOCH = date(1970, 1, 1).toordinal()  # of NumPy's days
 _BATCH_ROWS = 250_000
+_DENSE_FROM = 2  # entities of one in as many documents are found by a mask
 _GROWTH = 1.25  # capacity of a grown column by its size
 
 
@@ -288,14 +289,25 @@ class _Entities:
         self._ends = _Growing(ends, len(ends))
 
     def of(self, ns: Int64s) -> npt.NDArray[np.uint32]:
-        """Return the codes of these documents' entities."""
+        """Return the codes of these documents' entities; documents ascend."""
         ends = self._ends.values
+        if len(ns) * _DENSE_FROM > len(ends):
+            return self._of_many(ns)
         firsts = ends.take(ns - 1)
         counts = self.counts(ns)
         offsets = np.repeat(firsts - (np.cumsum(counts) - counts), counts)
         codes: npt.NDArray[np.uint32] = self._codes.values.take(
             offsets + np.arange(len(offsets))
         )
+        return codes
+
+    def _of_many(self, ns: Int64s) -> npt.NDArray[np.uint32]:
+        """Return the same for most documents, in half of the time."""
+        ends = self._ends.values
+        is_wanted = np.zeros(len(ends), np.bool_)
+        is_wanted[ns] = True
+        of_wanted = np.repeat(is_wanted[1:], np.diff(ends))
+        codes: npt.NDArray[np.uint32] = self._codes.values[of_wanted]
         return codes
 
     def counts(self, ns: Int64s) -> Int64s:
