@@ -147,6 +147,10 @@ class Duplicates:
     def remove(self, ns: Int64s, is_alive: Bools) -> Int64s:
         """Dissolve the groups of deleted documents; return the others of these groups,
         which are to be added again.
+
+        A key of these groups that a document of another group has as well is forgotten
+        with them, so that a later document may not join that one until the arrays are
+        made again.
         """
         is_leader = np.zeros(len(self.leader), np.bool_)
         is_leader[self.leader[ns]] = True

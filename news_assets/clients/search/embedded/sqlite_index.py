@@ -1,9 +1,9 @@
 """The search index in one SQLite file: BM25F over words, exact nearest vectors, and the
 fusion of both; and its rebuild.
 
-Several processes may write at once. Each reader keeps the documents' facts in memory,
-and the vectors after its first vector search, and reads what others wrote at its next
-search.
+Several processes may write at once. Each reader maps the saved arrays of the documents'
+facts, and of the vectors at its first vector search, and reads what others wrote since at
+its next search.
 
 Duplicates (`duplicate_of`, or the same `text_hash`) are one hit: the original if it
 matches, else the best of them. `found` counts them once, facets once for a value.
