@@ -8,8 +8,9 @@ import signal
 import socket
 import subprocess
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -123,6 +124,25 @@ def _copied_tables(
         if "store" not in request.path.parts:
             patch.setattr(connection, "_create", copied_tables)
         yield
+
+
+@pytest.fixture(scope="module")
+def filled_once(
+    empty_lake: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[Callable[[Lake], None]], Path]:
+    """Returns the folder of a closed lake that this function has filled, once for all
+    tests of a module, a template for `copy_lake`.
+    """
+
+    @cache
+    def filled(fill: Callable[[Lake], None]) -> Path:
+        folder = tmp_path_factory.mktemp("filled")
+        copy_lake(empty_lake, folder)
+        with Lake.open(folder / "catalog.sqlite", folder / "data") as lake:
+            fill(lake)
+        return folder
+
+    return filled
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ from news_assets.records.derived import Failure
 from news_assets.store.lake import Lake
 from news_assets.store.queries.copies import Copy
 from news_assets_tests.commands.conftest import Call
+from news_assets_tests.support.lakes import copy_lake
 from news_assets_tests.support.small_desk import NOW
 from news_assets_tests.text.test_defuse import obeyed
 
@@ -25,7 +26,19 @@ ARGUMENT = HOSTILE.replace("\0", "")
 
 
 @pytest.fixture
-def _hostile_lake(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _hostile_lake(
+    hostile_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy_lake(hostile_home, tmp_path)
+    monkeypatch.setenv("NEWS_DESKS", str(tmp_path / "d.yaml"))
+    monkeypatch.setenv("COLUMNS", "120")
+
+
+@pytest.fixture(scope="module")
+def hostile_home(home_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a closed lake and its desk file, as a template."""
+    home = tmp_path_factory.mktemp("hostile")
+    copy_lake(home_template, home)
     sources = [{"kind": "feed", "url": f"https://example.org/{HOSTILE}.xml"}]
     agencies = {
         "a": {
@@ -48,8 +61,6 @@ def _hostile_lake(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         "agencies": agencies,
     }
     (home / "d.yaml").write_text(yaml.safe_dump(desk))
-    monkeypatch.setenv("NEWS_DESKS", str(home / "d.yaml"))
-    monkeypatch.setenv("COLUMNS", "120")
     with Lake.open(home / "catalog.sqlite", home / "data") as lake:
         entries = [
             replace(row, title=HOSTILE, source_id=f"d/a/{HOSTILE}")
@@ -67,6 +78,7 @@ def _hostile_lake(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
                 if some
             ]
         )
+    return home
 
 
 @pytest.mark.usefixtures("_hostile_lake")

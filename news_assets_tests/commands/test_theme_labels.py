@@ -3,6 +3,7 @@
 import io
 import json
 import sys
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from news_assets.store.lake import Lake
 from news_assets.taxonomy import load_taxonomy
 from news_assets_tests.commands.conftest import Call
 from news_assets_tests.store.examples import full
+from news_assets_tests.support.lakes import copy_lake
 from news_assets_tests.support.small_desk import DESK, NOW, TODAY
 from news_assets_tests.support.theme_examples import (
     EMBEDDING_MODEL,
@@ -31,11 +33,20 @@ KEYS = AgencyDays("d", frozenset({("a", TODAY)}))
 
 
 @pytest.fixture
-def labelled_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def labelled_home(
+    filled_once: Callable[[Callable[[Lake], None]], Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Path:
     """A lake whose 60 articles of desk `d` have themes of a model and vectors, and one
     the local enricher's theme.
     """
     monkeypatch.setenv("NEWS_TAXONOMY", str(taxonomy_file(tmp_path)))
+    copy_lake(filled_once(label), tmp_path)
+    return tmp_path
+
+
+def label(lake: Lake) -> None:
     place = {"desk": "d", "agency": "a", "day": TODAY, "outcome": "ok"}
     sent = {"language": "en", "duplicate_of": None, "filter_reason": ""}
     rows: list[object] = []
@@ -71,14 +82,12 @@ def labelled_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ]
     # so that the desk is known
     rows.append(full(FeedEntry, desk="d", agency="a", day=TODAY))
-    with Lake.open(tmp_path / "catalog.sqlite", tmp_path / "data") as lake:
-        for record in (FeedEntry, RawArticle, ArticleEmbedding, EnrichedArticle):
-            lake.transact(
-                lambda work, r=record: work.upsert(
-                    [row for row in rows if isinstance(row, r)]
-                )
+    for record in (FeedEntry, RawArticle, ArticleEmbedding, EnrichedArticle):
+        lake.transact(
+            lambda work, r=record: work.upsert(
+                [row for row in rows if isinstance(row, r)]
             )
-    return tmp_path
+        )
 
 
 def read(home: Path, record: type, article_id: str) -> list:

@@ -2,7 +2,9 @@
 desk wants it.
 """
 
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -22,6 +24,7 @@ from news_assets.store.lake import Lake
 from news_assets.taxonomy import load_taxonomy
 from news_assets_tests.support.fakes import FakeSearchIndex
 from news_assets_tests.support.inline_sandbox import InlineSandbox
+from news_assets_tests.support.lakes import copy_lake
 from news_assets_tests.support.model_enrichment import ScriptedModel
 from news_assets_tests.support.small_desk import (
     DESK,
@@ -70,13 +73,20 @@ def enricher(model: Answering, budget: Budget) -> Enrichers:
     )
 
 
-@pytest.fixture
-def room(lake: Lake) -> Newsroom:
-    """Nine fetched articles."""
+def fetch_nine(lake: Lake) -> None:
     room = Newsroom(lake, FakeSearchIndex())
     room.list(*(entry(n) for n in range(1, 10)))
     room.run("raw_articles")
-    return room
+
+
+@pytest.fixture
+def room(
+    filled_once: Callable[[Callable[[Lake], None]], Path], tmp_path: Path
+) -> Iterator[Newsroom]:
+    """Nine fetched articles."""
+    copy_lake(filled_once(fetch_nine), tmp_path)
+    with Lake.open(tmp_path / "catalog.sqlite", tmp_path / "data") as lake:
+        yield Newsroom(lake, FakeSearchIndex())
 
 
 def enrich(

@@ -1,6 +1,8 @@
 """What the preview counts is what the enrichment then sends."""
 
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -19,6 +21,7 @@ from news_assets.store.lake import Lake
 from news_assets.taxonomy import load_taxonomy
 from news_assets_tests.support.fakes import FakeSearchIndex
 from news_assets_tests.support.inline_sandbox import InlineSandbox
+from news_assets_tests.support.lakes import copy_lake
 from news_assets_tests.support.model_enrichment import ScriptedModel
 from news_assets_tests.support.small_desk import (
     DESK,
@@ -64,12 +67,8 @@ def previewed(lake: Lake, made_by: Enrichers, desk: Desk = DESK) -> Found:
     return preview.found
 
 
-@pytest.fixture
-def room(lake: Lake) -> Newsroom:
-    """Five articles without rows of enrichment; `a-4` is a copy of `a-1`, and `a-5` is
-    too odd for the local one.
-    """
-    room = Newsroom(lake, FakeSearchIndex(), enricher=Words(refused={"line5"}))
+def fetch_five(lake: Lake) -> None:
+    room = Newsroom(lake, FakeSearchIndex())
     room.list(*(entry(n) for n in range(1, 6)))
     room.run("raw_articles")
     first, copy = lake.read(RawArticle, article_id=["a-1", "a-4"])
@@ -77,7 +76,18 @@ def room(lake: Lake) -> Newsroom:
         copy, text=first.text, duplicate_of="a-1", duplicate_reason="same_text"
     )
     lake.transact(lambda rows: rows.upsert([twin]))
-    return room
+
+
+@pytest.fixture
+def room(
+    filled_once: Callable[[Callable[[Lake], None]], Path], tmp_path: Path
+) -> Iterator[Newsroom]:
+    """Five articles without rows of enrichment; `a-4` is a copy of `a-1`, and `a-5` is
+    too odd for the local one.
+    """
+    copy_lake(filled_once(fetch_five), tmp_path)
+    with Lake.open(tmp_path / "catalog.sqlite", tmp_path / "data") as lake:
+        yield Newsroom(lake, FakeSearchIndex(), enricher=Words(refused={"line5"}))
 
 
 def test_an_article_that_the_filters_leave_out_is_no_call_and_says_why(
