@@ -54,6 +54,7 @@ def query(
 def index(lake: Lake, *numbers: int, **given: Any) -> None:
     """Store articles and their receipts as the stages do."""
     usual = {"agency": "a", "desk": "d", "outcome": "ok", "day": NOW.date()}
+    articles, receipts = [], []
     for number in numbers:
         mine = {"article_id": f"a-{number}", **usual}
         article = {
@@ -62,19 +63,12 @@ def index(lake: Lake, *numbers: int, **given: Any) -> None:
             "language": "en",
             "duplicate_of": None,
         } | given
-        upsert(
-            lake,
-            [
-                full(
-                    RawArticle,
-                    **mine,
-                    published_at=NOW,
-                    canonical_url=f"https://e.org/{number}",
-                    **article,
-                )
-            ],
+        url = f"https://e.org/{number}"
+        articles.append(
+            full(RawArticle, **mine, published_at=NOW, canonical_url=url, **article)
         )
-        upsert(lake, [full(IndexedDocument, **mine)])
+        receipts.append(full(IndexedDocument, **mine))
+    lake.transact(lambda rows: [rows.upsert(some) for some in (articles, receipts)])
 
 
 def tell(lake: Lake, alerts: Alerts, now: datetime = NOW) -> list[Message]:

@@ -62,10 +62,8 @@ def put(
         meeting_id="",
     )
     vector = tuple(float(n == axis) for n in range(8))
-    upsert(lake, [article])
-    upsert(
-        lake, [full(ArticleEmbedding, **mine, model="a model", dim=8, vector=vector)]
-    )
+    embedding = full(ArticleEmbedding, **mine, model="a model", dim=8, vector=vector)
+    lake.transact(lambda rows: [rows.upsert([row]) for row in (article, embedding)])
 
 
 def update(
