@@ -69,13 +69,28 @@ _ITEMS: Final = """
         AND filter_tier IS DISTINCT FROM 'dropped'
     ORDER BY meeting_id, sequence
 """
-_NAMING: Final = """
-    SELECT * FROM civic_mentions WHERE day BETWEEN $first AND $last AND (
-        (kind = 'number' AND (list_contains($numbers, named)
-            OR list_contains($digits, split_part(named, ' ', -1))))
-        OR (kind = 'address' AND list_contains($urls, named))
-        OR (kind = 'meeting' AND list_contains($days, named))
-    ) ORDER BY day DESC, article_id LIMIT $limit
+# an address without its scheme and the slash at its end
+_BARE: Final = "regexp_replace({}, '^https?://|/+$', '', 'g')"
+_NAMING: Final = f"""
+    WITH near AS (
+        SELECT * FROM civic_mentions WHERE day BETWEEN $first AND $last
+    ), addresses AS (
+        SELECT unnest([url, agenda_url, packet_url, minutes_url, video_url]) AS url
+        FROM meetings WHERE list_contains($meetings, meeting_id)
+        UNION
+        SELECT unnest(attachment_urls) AS url
+        FROM agenda_items WHERE list_contains($meetings, meeting_id)
+    )
+    SELECT * FROM near WHERE kind = 'number' AND named IN (SELECT unnest($numbers))
+    UNION ALL
+    SELECT * FROM near
+    WHERE kind = 'number' AND split_part(named, ' ', -1) IN (SELECT unnest($digits))
+    UNION ALL
+    SELECT * FROM near WHERE kind = 'address'
+        AND {_BARE.format("named")} IN (SELECT {_BARE.format("url")} FROM addresses)
+    UNION ALL
+    SELECT * FROM near WHERE kind = 'meeting' AND list_contains($days, named)
+    ORDER BY day DESC, article_id LIMIT $limit
 """
 _ON_LAW: Final = """
     SELECT * FROM civic_mentions WHERE kind = 'number' AND named = $law
@@ -143,7 +158,7 @@ def news_on_matter(lake: Lake, matter: Matter, places: Places) -> list[NewsLink]
         items = reader.read(StoredItem, item_id=matter.item_ids)
         ids = {one.meeting_id for one in items}
         meetings = reader.read(StoredMeeting, meeting_id=ids)
-        found = _news_near(reader, meetings, items, [matter], _AROUND_MATTER, places)
+        found = _news_near(reader, meetings, [matter], _AROUND_MATTER, places)
     wanted = (matter.desk, matter.agency, matter.matter, "", "")
     return _newest(one for one in found if one.target == wanted)
 
@@ -159,7 +174,7 @@ def news_on_meeting(
         matters = reader.read(
             Matter, desk=[meeting.desk], agency=[meeting.agency], matter=keys
         )
-        found = _news_near(reader, [meeting], items, matters, _AROUND_MEETING, places)
+        found = _news_near(reader, [meeting], matters, _AROUND_MEETING, places)
     council = (meeting.desk, meeting.agency)
     wanted = {(*council, key, "", "") for key in keys}
     wanted.add((*council, "", meeting.meeting_id, ""))
@@ -185,7 +200,6 @@ def _newest(links: Iterable[NewsLink]) -> list[NewsLink]:
 def _news_near(
     reader: Snapshot,
     meetings: Sequence[StoredMeeting],
-    items: Sequence[StoredItem],
     matters: Sequence[Matter],
     around: timedelta,
     places: Places,
@@ -202,22 +216,12 @@ def _news_near(
         "last": max(days) + around,
         "numbers": numbers,
         "digits": [one for one in numbers if " " not in one],
-        "urls": _variants(_addresses(meetings, items)),
+        "meetings": [one.meeting_id for one in meetings],
         "days": [one.isoformat() for one in days],
         "limit": _MOST,
     }
     mentions = [CivicMention(**row) for row in reader.rows_of(_NAMING, given)]
     return _links(reader, mentions, places)
-
-
-def _addresses(
-    meetings: Iterable[StoredMeeting], items: Iterable[StoredItem]
-) -> Iterator[str]:
-    for one in meetings:
-        stated = (one.url, one.agenda_url, one.packet_url, one.minutes_url)
-        yield from filter(None, (*stated, one.video_url))
-    for item in items:
-        yield from item.attachment_urls
 
 
 # --- links of mentions ----------------------------------------------------------------
