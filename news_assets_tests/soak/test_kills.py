@@ -18,7 +18,7 @@ from news_assets_tests.support.synthetic_desk import agency_keys
 LAST_ROUND, KILLS = 2, 3
 
 
-@pytest.mark.slow  # some eight processes, each of which imports everything
+@pytest.mark.slow  # some six processes, each of which imports everything
 @pytest.mark.timeout(600)
 def test_processes_killed_inside_writes_lose_nothing_and_leave_nothing(
     catalogs: Catalogs, tmp_path: Path
