@@ -4,6 +4,7 @@ the settings.
 
 import functools
 import warnings
+from itertools import chain
 
 import dagster as dg
 
@@ -48,11 +49,10 @@ def build_definitions(
     """Return the definitions of these settings; `desks` and `resources` override those
     of the settings.
     """
-    desks = (
-        load_desks(settings.desks, ALL_KINDS, settings.caps)
-        if desks is None
-        else with_neighbours(desks)
-    )
+    if desks is None:
+        desks = load_desks(settings.desks, ALL_KINDS, settings.caps)
+    else:
+        desks = with_neighbours(desks)
     with warnings.catch_warnings():
         # range backfills, and the mapping of agency-days to agencies
         warnings.simplefilter("ignore", dg.BetaWarning)
@@ -66,14 +66,10 @@ def build_definitions(
     specs: list[dg.AssetSpec] = []
     for desk in desks:
         specs += [*build_outside_specs(desk), *build_meeting_specs(desk)]
-    checks = [
-        check
-        for desk in desks
-        for check in (
-            *build_desk_checks(desk, assets[desk.key]),
-            build_freshness_checks(desk),
-        )
-    ]
+    checks: list[dg.AssetChecksDefinition] = []
+    for desk in desks:
+        checks += build_desk_checks(desk, assets[desk.key])
+        checks.append(build_freshness_checks(desk))
     newsroom = [
         report,
         build_enrichment_batches(desks),
@@ -81,10 +77,7 @@ def build_definitions(
         stories,
         build_dataset(desks),
     ]
-    all_assets = [
-        *(asset for of_desk in assets.values() for asset in of_desk),
-        *newsroom,
-    ]
+    all_assets = [*chain.from_iterable(assets.values()), *newsroom]
     jobs = [job for desk in desks for job in build_desk_jobs(desk, settings.max_run_s)]
     shared_jobs = build_shared_jobs(desks, settings.max_run_s)
     all_resources = build_resources(settings) | (resources or {})
@@ -98,14 +91,11 @@ def build_definitions(
         has_models=settings.has_models,
         home=settings.home,
     )
+    maintenance = build_lake_maintenance(
+        desks, all_assets, settings.backup_days, settings.keep_days
+    )
     return dg.Definitions(
-        assets=[
-            *all_assets,
-            *specs,
-            build_lake_maintenance(
-                desks, all_assets, settings.backup_days, settings.keep_days
-            ),
-        ],
+        assets=[*all_assets, *specs, maintenance],
         asset_checks=[*checks, *map(build_failure_checks, desks)],
         jobs=[*jobs, *shared_jobs],
         sensors=[

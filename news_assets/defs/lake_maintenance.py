@@ -76,19 +76,17 @@ def build_lake_maintenance(
         old_rows = list(delete_old_rows(lake, keep, now))
         upkeep = _upkeep(*maintain(lake, now=now, grace=grace))
         orphans = delete_orphans(lake, now=now, grace=grace)
-        return dg.MaterializeResult(
-            metadata={
-                **upkeep,
-                "rows_deleted": sum(one.rows for one in old_rows),
-                "old_rows": _old_rows(old_rows),
-                "orphans_deleted": 0 if orphans.why_kept else len(orphans.files),
-                "runs_deleted": sum(deleted.values()),
-                "runs": dg.MetadataValue.md(
-                    markdown_table(("job", "runs deleted"), sorted(deleted.items()))
-                ),
-            },
-            check_results=[backed_up, _known_files(orphans)],
-        )
+        runs = markdown_table(("job", "runs deleted"), sorted(deleted.items()))
+        metadata = {
+            **upkeep,
+            "rows_deleted": sum(one.rows for one in old_rows),
+            "old_rows": _old_rows(old_rows),
+            "orphans_deleted": 0 if orphans.why_kept else len(orphans.files),
+            "runs_deleted": sum(deleted.values()),
+            "runs": dg.MetadataValue.md(runs),
+        }
+        checks = [backed_up, _known_files(orphans)]
+        return dg.MaterializeResult(metadata=metadata, check_results=checks)
 
     return lake_maintenance
 

@@ -13,6 +13,6 @@
 
 `stages` declares the assets that follow `feed_entries`, and `stage_state/` what their
 rows are made from and what failed. `freshness/` plans the runs and finds what is
-missing, silent or failing. `discovery/` finds the sources of a site, `replay/` extracts
+missing, silent or failing. `poll/discover` finds the sources of a site, `replay/` extracts
 articles again from stored pages, and `reindex` rebuilds the search index from the lake.
 """

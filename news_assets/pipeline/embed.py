@@ -3,7 +3,7 @@ made in `clients/embedding`.
 """
 
 import hashlib
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 
@@ -165,10 +165,7 @@ def embed_articles(
         sandbox: Where the texts to embed are made.
         now: `embedded_at` of the rows.
     """
-    known: dict[str, Embedded] = {}  # by input hash
-    for row in stored.values():
-        if row.outcome == "ok":
-            known[row.input_hash] = Embedded(row.vector, row.token_count, row.is_cut)
+    known = _embedded_by_input(stored.values())
     texts = _texts_of(list(filter(_has_text, articles)), enriched, sandbox)
     results: dict[str, Embedded | EmbedError] = {}
     pending: list[tuple[RawArticle, str]] = []
@@ -190,6 +187,15 @@ def embed_articles(
     return [
         _row_of(article, key, results[key], embedder, now) for article, key in pending
     ]
+
+
+def _embedded_by_input(rows: Iterable[ArticleEmbedding]) -> dict[str, Embedded]:
+    """Return what is embedded already, by input hash."""
+    known: dict[str, Embedded] = {}
+    for row in rows:
+        if row.outcome == "ok":
+            known[row.input_hash] = Embedded(row.vector, row.token_count, row.is_cut)
+    return known
 
 
 def _has_text(article: RawArticle) -> bool:

@@ -277,26 +277,9 @@ def shown_themes(
 def _tables(
     counts: DayCounts, by_desk: Mapping[str, DeskCounts]
 ) -> tuple[Section, ...]:
-    found = {(desk, outcome): n for desk, outcome, n in counts.outcomes}
-    stage_rows: list[tuple[object, ...]] = []
-    outcome_rows: list[tuple[object, ...]] = []
-    for key, row in by_desk.items():
-        outcomes = [found.get((key, outcome), 0) for outcome in _OUTCOMES]
-        stage_rows.append((key, row.agencies, *row.stages, row.copies))
-        outcome_rows.append((key, *outcomes, row.waiting))
     tables = (
-        Section(
-            title="Stages by desk",
-            note="Articles have a text; the columns to their right count the same articles.",
-            header=("desk", "agencies", *_stage_columns(), "copies"),
-            rows=tuple(stage_rows),
-        ),
-        Section(
-            title="Outcome of fetching, by desk",
-            note="Waiting: listed and not fetched yet.",
-            header=("desk", *_OUTCOMES, "waiting"),
-            rows=tuple(outcome_rows),
-        ),
+        _stages_by_desk(by_desk),
+        _outcomes_by_desk(counts, by_desk),
         Section(
             title="Why there is no article",
             header=("outcome", "reason", "articles"),
@@ -318,6 +301,32 @@ def _tables(
     if not counts.spending:
         return tables
     return (*tables, model_section(counts.spending))
+
+
+def _stages_by_desk(by_desk: Mapping[str, DeskCounts]) -> Section:
+    rows: list[tuple[object, ...]] = []
+    for key, row in by_desk.items():
+        rows.append((key, row.agencies, *row.stages, row.copies))
+    return Section(
+        title="Stages by desk",
+        note="Articles have a text; the columns to their right count the same articles.",
+        header=("desk", "agencies", *_stage_columns(), "copies"),
+        rows=tuple(rows),
+    )
+
+
+def _outcomes_by_desk(counts: DayCounts, by_desk: Mapping[str, DeskCounts]) -> Section:
+    found = {(desk, outcome): n for desk, outcome, n in counts.outcomes}
+    rows: list[tuple[object, ...]] = []
+    for key, row in by_desk.items():
+        outcomes = [found.get((key, outcome), 0) for outcome in _OUTCOMES]
+        rows.append((key, *outcomes, row.waiting))
+    return Section(
+        title="Outcome of fetching, by desk",
+        note="Waiting: listed and not fetched yet.",
+        header=("desk", *_OUTCOMES, "waiting"),
+        rows=tuple(rows),
+    )
 
 
 def model_section(spending: Sequence[Spending]) -> Section:

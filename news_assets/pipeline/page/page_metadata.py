@@ -107,9 +107,7 @@ def read_metadata(
     title = next(filterfalse(titled.is_site, titles), None)
     headline = titles[0] if titles else None
     dated = DatedPage(tree, article, meta, headline, url, timezone, fetched_at)
-    published = published_time(dated)
-    if published is None:
-        published = guessed_time(dated, _guessed_day(tree, url))
+    published = published_time(dated) or guessed_time(dated, _guessed_day(tree, url))
     published_at, published_origin = published or (None, None)
     section, category = _sections(sections, nodes)
     images = texts_of(article.get("image"), "url", "contentUrl", "@id")

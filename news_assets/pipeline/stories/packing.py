@@ -180,6 +180,20 @@ def pack_features(features: Features) -> bytes:
     return lengths + np.concatenate(arrays).astype(np.uint32).tobytes()
 
 
+def _heads_and_bodies(features: Sequence[bytes]) -> "tuple[Ints, Codes]":
+    """Return the lengths of the five arrays of each article, and all arrays, one after
+    the other.
+    """
+    import numpy as np
+
+    halves = np.frombuffer(b"".join(features), np.uint16)
+    sizes = np.fromiter((len(one) // 2 for one in features), np.intp, len(features))
+    heads = (np.cumsum(sizes) - sizes)[:, None] + np.arange(5)
+    is_body = np.ones(len(halves), bool)
+    is_body[heads] = False
+    return halves[heads].astype(np.int32), halves[is_body].view(np.uint32)
+
+
 def unpack_columns(
     ids: Sequence[str],
     days: "Ints",
@@ -191,13 +205,7 @@ def unpack_columns(
     import numpy as np
 
     steps = _unpacked_steps(vectors)
-    halves = np.frombuffer(b"".join(features), np.uint16)
-    sizes = np.fromiter((len(one) // 2 for one in features), np.intp, len(features))
-    heads = (np.cumsum(sizes) - sizes)[:, None] + np.arange(5)
-    lengths = halves[heads].astype(np.int32)
-    is_body = np.ones(len(halves), bool)
-    is_body[heads] = False
-    body = halves[is_body].view(np.uint32)
+    lengths, body = _heads_and_bodies(features)
     array = np.repeat(np.tile(np.arange(5, dtype=np.int8), len(ids)), lengths.ravel())
     words, counts, names, numbers, keys = (body[array == n] for n in range(5))
     is_sentence = keys >= SENTENCE

@@ -534,17 +534,25 @@ class Searcher:
         weights = [*map(known.idf, starts), 0.0]
         of_starts = responses[len(responses) - len(starts) :]
         found = _candidates([*of_starts, responses[0]], weights)
-        documents = self.connection.documents(
-            common["collection"], list(found), "id,title_stems,stems"
-        )
-        scores = _scores(documents, known, has_least=False)
-        best = [replace(one, score=scores.get(key, 0.0)) for key, one in found.items()]
-        best.sort(key=lambda one: (-one.score, -one.published_ts))
+        best = self._scored(common["collection"], found, known)
         rest: list[Candidate] = []
         for one in listed.candidates:
             if one.article_id not in found:
                 rest.append(replace(one, score=0.0))
         return replace(listed, candidates=(*best, *rest))
+
+    def _scored(
+        self, collection: str, found: Mapping[str, Candidate], known: KnownWords
+    ) -> list[Candidate]:
+        """Return these documents with their BM25F, the best first."""
+        documents = self.connection.documents(
+            collection, list(found), "id,title_stems,stems"
+        )
+        scores = _scores(documents, known, has_least=False)
+        scored: list[Candidate] = []
+        for article_id, one in found.items():
+            scored.append(replace(one, score=scores.get(article_id, 0.0)))
+        return sorted(scored, key=lambda one: (-one.score, -one.published_ts))
 
     def _confirmed(
         self, ranked: Ranking, tree: Node, common: Params, today: date
