@@ -194,10 +194,17 @@ def _item(
         yield Text(one.summary)
     for document in one.documents:
         yield from _document_lines(document, with_text=with_text)
+    for name in _waiting_names(one):
+        yield Text(f"waiting {name}")
+
+
+def _waiting_names(one: ItemDetails) -> Iterator[str]:
+    """Yield the names of the attachments that are not read yet."""
+    item = one.item
     known = {document.url for document in one.documents}
     for name, url in zip(item.attachment_names, item.attachment_urls, strict=True):
         if url not in known:
-            yield Text(f"waiting {name}")
+            yield name
 
 
 def _facts_of_item(item: StoredItem, topics: tuple[str, ...]) -> Iterator[str | None]:

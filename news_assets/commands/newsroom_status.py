@@ -130,6 +130,10 @@ def _show_events(events: "Sequence[Event]") -> None:
     for trace_id in dict.fromkeys(event.trace_id for event in events):
         if trace_id:
             terminal.print(f"trace_id {trace_id}")
+    terminal.print(_events_table(events))
+
+
+def _events_table(events: "Sequence[Event]") -> Table:
     table = Table(box=box.SIMPLE, pad_edge=False)
     for title in ("when (UTC)", "stage", "outcome"):
         table.add_column(title, no_wrap=True)
@@ -138,7 +142,7 @@ def _show_events(events: "Sequence[Event]") -> None:
         attempt = f" (attempt {event.attempts})" if event.attempts else ""
         when = f"{event.at:%Y-%m-%d %H:%M:%S}"
         table.add_row(when, event.stage, event.outcome + attempt, event.what)
-    terminal.print(table)
+    return table
 
 
 _FORECAST = ("entries_a_day", "requests_a_day", "delay_minutes")

@@ -199,14 +199,16 @@ def _embedded(embedder: Any, batch: list[Item]) -> Iterator[Item]:
             yield from _embedded(embedder, [item])
         return
     for item, found in zip(batch, vectors, strict=True):
-        yield {
-            "id": item["id"],
-            "model": embedder.model,
-            "dim": embedder.dim,
-            "vector": [round(float(x), 7) for x in found.vector],
-            "token_count": found.token_count,
-            "is_cut": found.is_cut,
-        }
+        of_model = {"model": embedder.model, "dim": embedder.dim}
+        yield {"id": item["id"]} | of_model | _vector_line(found)
+
+
+def _vector_line(found: Any) -> Item:
+    return {
+        "vector": [round(float(x), 7) for x in found.vector],
+        "token_count": found.token_count,
+        "is_cut": found.is_cut,
+    }
 
 
 def _page_of(item: Item) -> Page:

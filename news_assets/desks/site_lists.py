@@ -94,7 +94,7 @@ def _rows_of(root: etree._Element) -> Iterator[ImportRow | Refusal]:
             reason = f"an outline with more than {MAX_ATTRIBUTES} attributes"
             yield Refusal(outline.sourceline or 1, reason)
             continue
-        name = one_line(attributes.get("text")) or one_line(attributes.get("title"))
+        name = _name_in(attributes)
         folders[outline] = name or folder
         row = _row_of(outline, attributes, name, folder)
         if row is not None:
@@ -122,6 +122,10 @@ def _form_problems(parser: etree.XMLParser) -> list[Refusal]:
 
 def _local_name(name: object) -> str:
     return str(name).rpartition("}")[2].rpartition(":")[2].lower()
+
+
+def _name_in(attributes: Mapping[str, str]) -> str | None:
+    return one_line(attributes.get("text")) or one_line(attributes.get("title"))
 
 
 def _attributes(outline: etree._Element) -> dict[str, str] | None:

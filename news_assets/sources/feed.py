@@ -330,6 +330,14 @@ def _categories(entry: _Parsed) -> tuple[str, ...]:
     return unique(_plain(tag, "label") or _plain(tag, "term") for tag in tags)
 
 
+def _enclosed_images(entry: _Parsed) -> list[str]:
+    images: list[str] = []
+    for link in _objects(entry, "links"):
+        if link.get("rel") == "enclosure" and _is_image(link, "href"):
+            images.append(_string(link, "href"))
+    return images
+
+
 def _images(entry: _Parsed) -> list[str]:
     """Return images, best first: media:content (widest), media:thumbnail, enclosure,
     itunes:image.
@@ -338,11 +346,7 @@ def _images(entry: _Parsed) -> list[str]:
     media.sort(key=lambda one: _number(one, "width") or 0, reverse=True)
     thumbnails = _objects(entry, "media_thumbnail")
     images = [_string(one, "url") for one in [*media, *thumbnails]]
-    for link in _objects(entry, "links"):
-        if link.get("rel") != "enclosure":
-            continue
-        if _is_image(link, "href"):
-            images.append(_string(link, "href"))
+    images += _enclosed_images(entry)
     image = entry.get("image")
     if isinstance(image, Mapping):
         images.append(_string(image, "href"))

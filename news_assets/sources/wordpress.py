@@ -80,6 +80,14 @@ def _midnight(day: date, source: Source) -> datetime:
     return local
 
 
+def _posts_in(document: list[Any], page: Page) -> list[Any]:
+    """Return the posts of a list. Raises ListingChangedError where it has only others."""
+    posts = [post for post in document if _is_post(post)]
+    if document and not posts:
+        raise ListingChangedError(f"{page.url}: a JSON list without any WordPress post")
+    return posts
+
+
 def parse(page: Page, source: Source) -> Listing:
     """Return the posts of one page, newest first, with full text; after a full page
     `next_urls` has the next one.
@@ -98,9 +106,7 @@ def parse(page: Page, source: Source) -> Listing:
         return Listing(entries=())
     if not isinstance(document, list):
         raise ListingChangedError(f"{page.url}: {_refusal_of(document)}")
-    posts = [post for post in document if _is_post(post)]
-    if document and not posts:
-        raise ListingChangedError(f"{page.url}: a JSON list without any WordPress post")
+    posts = _posts_in(document, page)
     lost = len(document) - len(posts)
     problem = f"{lost} of {len(document)} items are not posts: skipped"
     listing = Listing(

@@ -69,6 +69,22 @@ def facets_of(
     return found
 
 
+def _paths_of(
+    archive: Archive,
+    counts: Mapping[str, int],
+    shown: Sequence[str],
+    desk: str | None,
+) -> dict[str, tuple[str, ...]]:
+    """Return the paths of these themes and of those above them that are counted."""
+    paths: dict[str, tuple[str, ...]] = {}
+    for value in shown:
+        path = archive.theme_path(value, desk)
+        for level, code in enumerate(path, 1):
+            if code in counts:
+                paths[code] = path[:level]
+    return paths
+
+
 def _tree(
     archive: Archive,
     counts: Mapping[str, int],
@@ -78,12 +94,7 @@ def _tree(
     """Return these themes and those above them with their levels, each beneath the one
     above it, the most frequent first.
     """
-    paths: dict[str, tuple[str, ...]] = {}
-    for value in shown:
-        path = archive.theme_path(value, desk)
-        for level, code in enumerate(path, 1):
-            if code in counts:
-                paths[code] = path[:level]
+    paths = _paths_of(archive, counts, shown, desk)
 
     def place(code: str) -> list[tuple[int, str]]:
         return [(-counts.get(one, 0), one) for one in paths[code]]

@@ -349,11 +349,15 @@ class MorningPage:
             before=view.day - timedelta(days=1),
             after=after if after <= today else None,
             today=today,
-            feeds={
-                ".atom": parameters.url("/stories.atom"),
-                ".feed.json": parameters.url("/stories.feed.json"),
-            },
+            feeds=_feeds_of(parameters),
         )
+
+
+def _feeds_of(parameters: MorningParameters) -> dict[str, str]:
+    return {
+        ".atom": parameters.url("/stories.atom"),
+        ".feed.json": parameters.url("/stories.feed.json"),
+    }
 
 
 # --- visits ---------------------------------------------------------------------------

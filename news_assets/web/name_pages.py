@@ -196,23 +196,24 @@ def _is_id(text: str) -> bool:
     return bool(kind and words) and "/" not in words
 
 
+def _entry(archive: Archive, row: ListedArticle, base: str) -> Entry:
+    published = row.published_at or row.first_seen_at
+    return Entry(
+        key=row.article_id,
+        title=row.title or row.url,
+        url=row.url,
+        page=f"{base}/articles/{row.article_id}",
+        published=published,
+        updated=published,
+        summary=row.summary or "",
+        authors=[archive.agency_name(row.agency)],
+        language=row.language,
+    )
+
+
 def _feed(archive: Archive, view: NameView, base: str, form: str) -> Feed:
     page = f"{base}/names/{quote(view.name_id)}"
-    entries = []
-    for row in view.newest:
-        published = row.published_at or row.first_seen_at
-        entry = Entry(
-            key=row.article_id,
-            title=row.title or row.url,
-            url=row.url,
-            page=f"{base}/articles/{row.article_id}",
-            published=published,
-            updated=published,
-            summary=row.summary or "",
-            authors=[archive.agency_name(row.agency)],
-            language=row.language,
-        )
-        entries.append(entry)
+    entries = [_entry(archive, row, base) for row in view.newest]
     return Feed(
         title=view.name,
         id=page + form,

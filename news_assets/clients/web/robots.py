@@ -99,15 +99,22 @@ class Robots:
                 self._cache.pop(next(iter(self._cache)), None)
         return cached.rules
 
-    def _read(self, url: str, access: Access) -> _Cached:
-        """Return the rules that a process of this machine has stored, else fetch them."""
-        digest = hashlib.sha256(url.encode())
-        file = self._folder / f"{digest.hexdigest()[:24]}.robots"
+    def _stored(self, file: Path) -> _Cached | None:
+        """Return the rules in a file that is not too old."""
         with suppress(OSError, UnicodeError):
             age_s = time.time() - file.stat().st_mtime
             if 0 <= age_s < _CACHE_S:
                 text = file.read_bytes().decode("utf-8")
                 return self._cached(text, _CACHE_S - age_s)
+        return None
+
+    def _read(self, url: str, access: Access) -> _Cached:
+        """Return the rules that a process of this machine has stored, else fetch them."""
+        digest = hashlib.sha256(url.encode())
+        file = self._folder / f"{digest.hexdigest()[:24]}.robots"
+        stored = self._stored(file)
+        if stored is not None:
+            return stored
         try:
             text = self._fetch_text(url, access)
         except FetchError as error:

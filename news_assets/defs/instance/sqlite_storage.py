@@ -123,8 +123,7 @@ class BatchSqliteEventLogStorage(SqliteEventLogStorage):
         """Store all or none of the events of one run: both files take every event
         before either is committed.
         """
-        is_of_one_run = len({event.run_id for event in events}) == 1
-        if not is_of_one_run or not are_partition_events(events):
+        if not _are_of_one_run(events) or not are_partition_events(events):
             super().store_event_batch(events)
             return
         events = at_distinct_times(events)
@@ -137,6 +136,10 @@ class BatchSqliteEventLogStorage(SqliteEventLogStorage):
             for start in range(0, len(events), _ROWS_AT_ONCE):
                 part = slice(start, start + _ROWS_AT_ONCE)
                 store_in_index(self, index, events[part], rows[part])
+
+
+def _are_of_one_run(events: Sequence[dg.EventLogEntry]) -> bool:
+    return len({event.run_id for event in events}) == 1
 
 
 def are_partition_events(events: Sequence[dg.EventLogEntry]) -> bool:

@@ -210,10 +210,7 @@ def follow(
         changes, cursor = read_changes(begun[0].cursor) if begun else ((), newest)
         if begun and not changes:
             return count
-        ids: set[str] = set()
-        for change in changes:
-            if change.change == "indexed":
-                ids.add(change.article_id)
+        ids = {one.article_id for one in changes if one.change == "indexed"}
         work = partial(_store, matcher=matcher, names=publishers or {}, now=now)
         count += lake.transact(partial(work, article_ids=ids, cursor=cursor))
 

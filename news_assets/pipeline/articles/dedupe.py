@@ -344,11 +344,18 @@ def _likely(row: RawArticle, keys: "NDArray[np.uint8]") -> set[int]:
     same_address = np.flatnonzero(equal[:, :_URL_BYTES].all(axis=1))
     found = set(same_address[:_MAX_CANDIDATES].tolist())
     if row.lead_minhash is not None:
-        counts = equal[:, _URL_BYTES:].sum(axis=1, dtype=np.uint8)
-        likely = np.flatnonzero(counts >= MIN_EQUAL_BYTES)
-        most_equal_first = np.argsort(counts[likely], kind="stable")[::-1]
-        found |= set(likely[most_equal_first[:_MAX_CANDIDATES]].tolist())
+        found |= _most_equal(equal[:, _URL_BYTES:])
     return found
+
+
+def _most_equal(equal: "NDArray[np.bool_]") -> set[int]:
+    """Return the positions of the keys with the most equal bytes, enough of them."""
+    import numpy as np
+
+    counts = equal.sum(axis=1, dtype=np.uint8)
+    likely = np.flatnonzero(counts >= MIN_EQUAL_BYTES)
+    most_equal_first = np.argsort(counts[likely], kind="stable")[::-1]
+    return set(likely[most_equal_first[:_MAX_CANDIDATES]].tolist())
 
 
 def _known(

@@ -106,6 +106,11 @@ class Overlap(NamedTuple):
     """The number of shingles of the longer text."""
 
 
+def _lead_within(one: Shingles, other: Shingles) -> float:
+    """Return the share of the lead of one text that is in the other."""
+    return _common(one.lead, other.text) / one.lead.size
+
+
 def overlap(one: Shingles, other: Shingles) -> Overlap:
     """Return what two texts have in common."""
     common = _common(one.text, other.text)
@@ -113,10 +118,7 @@ def overlap(one: Shingles, other: Shingles) -> Overlap:
     return Overlap(
         jaccard=common / (one.text.size + other.text.size - common),
         contained=common / min(one.text.size, other.text.size),
-        lead=min(
-            _common(one.lead, other.text) / one.lead.size,
-            _common(other.lead, one.text) / other.lead.size,
-        ),
+        lead=min(_lead_within(one, other), _lead_within(other, one)),
         lead_words=words / (one.lead_words.size + other.lead_words.size - words),
         longer=max(one.text.size, other.text.size),
     )

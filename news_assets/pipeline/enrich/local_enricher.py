@@ -15,7 +15,7 @@ syllables.
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import chain, islice
@@ -201,6 +201,11 @@ def _adds_to_title(stems: frozenset[str], in_title: frozenset[str]) -> bool:
     return len(stems & in_title) < _TITLE_SHARE * len(stems)
 
 
+def _share_in(words: Set[str], of: Set[str]) -> float:
+    """Return the share of some words that are among others."""
+    return len(words & of) / max(len(of), 1)
+
+
 def _scores(
     usable: Sequence[int], stems: Sequence[frozenset[str]], in_title: frozenset[str]
 ) -> dict[int, float]:
@@ -208,8 +213,8 @@ def _scores(
     frequent = {word for word, count in counts.most_common(20) if count > 1}
     scores: dict[int, float] = {}
     for rank, n in enumerate(usable):
-        of_title = len(stems[n] & in_title) / max(len(in_title), 1)
-        of_text = len(stems[n] & frequent) / max(len(frequent), 1)
+        of_title = _share_in(stems[n], in_title)
+        of_text = _share_in(stems[n], frequent)
         scores[n] = 1 / (1 + 0.25 * rank) + 0.4 * of_title + 0.2 * of_text
     return scores
 

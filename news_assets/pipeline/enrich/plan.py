@@ -34,7 +34,7 @@ from news_assets.pipeline.stage_state.declaration import of_articles
 from news_assets.ports.services import Enricher, Lake, Reader
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import CachedEnrichment, EnrichedArticle, ThemeLabel
-from news_assets.records.desks import Desk, EnrichRules
+from news_assets.records.desks import Desk
 from news_assets.records.reading import AgencyDays, Enrichment
 
 _LOG = logging.getLogger(__name__)
@@ -418,17 +418,24 @@ def _moved(
 # --- requests -------------------------------------------------------------------------
 
 
+def _local_results(
+    plan: Plan, articles: Sequence[RawArticle]
+) -> list[tuple[RawArticle, Enrichment]]:
+    """Return the articles that have a local result, with it."""
+    found: list[tuple[RawArticle, Enrichment]] = []
+    for article in articles:
+        local = _own_result(plan, article)
+        if local is not None:
+            found.append((article, local))
+    return found
+
+
 def _add_requests(
     plan: Plan, desk: Desk, own: Sequence[RawArticle], models: Enrichers
 ) -> None:
     """Add which articles may be sent, and for which the local result does not stay."""
-    found: list[tuple[RawArticle, Enrichment]] = []
-    calls: list[tuple[str, str, EnrichRules]] = []
-    for article in own:
-        local = _own_result(plan, article)
-        if local is not None:
-            found.append((article, local))
-            calls.append((*title_and_text(article), desk.enrich))
+    found = _local_results(plan, own)
+    calls = [(*title_and_text(article), desk.enrich) for article, _ in found]
     reasons = models.sandbox.run(reason_not_sent, calls)
     for (article, local), reason in zip(found, reasons, strict=True):
         if reason is not None:

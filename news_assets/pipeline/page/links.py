@@ -101,6 +101,12 @@ def is_home(url: str) -> bool:
     return not any((parts.path.strip("/"), parts.query, parts.fragment))
 
 
+def _is_elsewhere(target: str, url: str) -> bool:
+    if len(target) > most("address"):
+        return False
+    return not is_same_site(target, url)
+
+
 def out_links(tree: HtmlElement, text: str, base: str, url: str) -> tuple[str, ...]:
     """Return the URLs on other sites that the text links to, in order."""
     squeezed = _squeezed(text)
@@ -111,11 +117,7 @@ def out_links(tree: HtmlElement, text: str, base: str, url: str) -> tuple[str, .
         if not _is_in_text(link, squeezed):
             continue
         target = web_url(link.get("href", ""), base)
-        if target is None:
-            continue
-        if len(target) > most("address"):
-            continue
-        if not is_same_site(target, url):
+        if target is not None and _is_elsewhere(target, url):
             found.setdefault(target)
         if len(found) == _MAX_LINKS:
             break

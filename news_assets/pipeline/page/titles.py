@@ -223,6 +223,15 @@ def _without_place(title: str, places: Collection[str]) -> str:
     return _without_place(shorter, places)
 
 
+def _beginnings(site: str) -> list[str]:
+    """Return the name of a site, and without its last words the first two or more."""
+    words = site.split()[:_MAX_SITE_WORDS]
+    names = [" ".join(words)]
+    for count in range(2, len(words)):
+        names.append(" ".join(words[:count]))
+    return names
+
+
 def _places_of(
     url: str, sites: Iterable[str], sections: Iterable[str]
 ) -> frozenset[str]:
@@ -232,9 +241,7 @@ def _places_of(
     parts = urlsplit(url)
     names = [*(parts.hostname or "").split("."), *parts.path.split("/")[:-1], *sections]
     for site in sites:
-        words = site.split()[:_MAX_SITE_WORDS]
-        names.append(" ".join(words))
-        names += [" ".join(words[:n]) for n in range(2, len(words))]
+        names += _beginnings(site)
     places = {place for place in map(_place_of, names) if not place.isdecimal()}
     return frozenset(places - {""})
 

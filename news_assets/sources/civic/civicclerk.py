@@ -5,8 +5,9 @@ Times end in `Z` and are local all the same. A page has 15 events; `@odata.nextL
 names the next one.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta
+from typing import Any
 from urllib.parse import quote, urlencode, urljoin
 
 from news_assets.records.meetings import (
@@ -43,6 +44,14 @@ _PLACEHOLDER = "select meeting files"
 _MAX_DEPTH = 12  # of items within items
 
 
+def _rows_in(document: Mapping[str, Any]) -> Any:
+    """Return the events of a list, or the one that the document is."""
+    rows = document.get("value")
+    if rows is None and "eventName" in document:
+        return [document]
+    return rows
+
+
 def parse(page: Page, context: ParseContext) -> MeetingListing:
     """Return the events of one answer, or the items of one agenda. Lists of categories
     hold no meeting.
@@ -58,9 +67,7 @@ def parse(page: Page, context: ParseContext) -> MeetingListing:
         raise listing_changed(page, _EXPECTED)
     if isinstance(document.get("items"), list) and "value" not in document:
         return MeetingListing(meetings=(_agenda(document, page),))
-    rows = document.get("value")
-    if rows is None and "eventName" in document:
-        rows = [document]
+    rows = _rows_in(document)
     if not isinstance(rows, list):
         raise listing_changed(page, _EXPECTED)
     return MeetingListing(

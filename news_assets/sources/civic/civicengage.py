@@ -174,16 +174,18 @@ def _meetings(documents: Iterable[_Document], context: ParseContext) -> list[Mee
     grouped: dict[str, list[_Document]] = defaultdict(list)
     for document in documents:
         grouped[document.key].append(document)
-    meetings: list[Meeting] = []
-    for key, found in grouped.items():
-        newest_first = sorted(found, key=lambda one: one.number, reverse=True)
-        links = [_link(one) for one in newest_first]
-        agendas = [one for one in newest_first if not one.is_minutes]
-        if agendas:
-            meetings.append(_meeting(key, agendas, links, context))
-        else:
-            meetings.append(_of_minutes(key, newest_first[0], links))
-    return meetings
+    return [_meeting_of(key, found, context) for key, found in grouped.items()]
+
+
+def _meeting_of(
+    key: str, documents: Iterable[_Document], context: ParseContext
+) -> Meeting:
+    newest_first = sorted(documents, key=lambda one: one.number, reverse=True)
+    links = [_link(one) for one in newest_first]
+    agendas = [one for one in newest_first if not one.is_minutes]
+    if agendas:
+        return _meeting(key, agendas, links, context)
+    return _of_minutes(key, newest_first[0], links)
 
 
 def _of_minutes(key: str, newest: _Document, links: Iterable[Link]) -> Meeting:

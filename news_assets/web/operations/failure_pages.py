@@ -123,6 +123,12 @@ def _groups_of(counts: Iterable[FailureCount]) -> list[_FailureGroup]:
     return groups
 
 
+def _parameters_in(form: Mapping[str, str]) -> FailureParameters:
+    """Return the filters that a form states."""
+    given = {name: form.get(name, "") for name in FAILURE_FILTERS}
+    return FailureParameters.of(given)
+
+
 class FailureActions:
     """Handlers of the retry of all failures that are filtered, and of its results."""
 
@@ -139,8 +145,7 @@ class FailureActions:
         who = self._sessions.check(request)
         now = datetime.now(UTC)
         form = read_form(body)
-        given = {name: form.get(name, "") for name in FAILURE_FILTERS}
-        parameters = FailureParameters.of(given)
+        parameters = _parameters_in(form)
         found = newest_failures(
             self._lake, **parameters.filters, after=None, limit=_MAX_RETRIED
         )

@@ -93,8 +93,10 @@ def hits_of_last_week(archive: Archive, query: SavedQuery, now: datetime) -> _Pr
     return _Preview(count, is_cut=part.found > len(part.items))
 
 
-def _articles_of(archive: Archive, hits: Sequence[SearchHit]) -> list[Matchable]:
-    """Return the articles of these hits that are no copies, as queries compare them."""
+def _rows_of(
+    archive: Archive, hits: Sequence[SearchHit]
+) -> tuple[list[RawArticle], dict[str, EnrichedArticle]]:
+    """Return the articles of these hits that are no copies, and the enrichments by id."""
     where: dict[str, Any] = {
         "article_id": [hit.article_id for hit in hits],
         "day": {hit.day for hit in hits},
@@ -103,7 +105,12 @@ def _articles_of(archive: Archive, hits: Sequence[SearchHit]) -> list[Matchable]
     with archive.lake.latest() as lake:
         articles = lake.read(RawArticle, **where, duplicate_of=[None])
         rows = lake.read(EnrichedArticle, **where)
-    enriched = {row.article_id: row for row in rows}
+    return articles, {row.article_id: row for row in rows}
+
+
+def _articles_of(archive: Archive, hits: Sequence[SearchHit]) -> list[Matchable]:
+    """Return the articles of these hits that are no copies, as queries compare them."""
+    articles, enriched = _rows_of(archive, hits)
     found = []
     for article in articles:
         name = archive.agency_name(article.agency)

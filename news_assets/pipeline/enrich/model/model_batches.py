@@ -123,7 +123,7 @@ class BatchRequests:
         batched: list[str] = []
         for key in keys:
             history = past.get(key)
-            if history and history.batched_at and history.is_claimed(now):
+            if _is_in_batch(history, now):
                 waiting.add(key)
             elif self._is_for_batch(history, now):
                 batched.append(key)
@@ -192,6 +192,13 @@ class BatchRequests:
         running = replace(row, batch_id=batch_id, progress="running")
         self._lake.transact(lambda rows: rows.upsert([running]))
         return ""
+
+
+def _is_in_batch(history: History | None, now: datetime) -> bool:
+    """Whether an open batch has the input."""
+    if history is None or not history.batched_at:
+        return False
+    return history.is_claimed(now)
 
 
 def _new_row(
