@@ -207,7 +207,7 @@ def run_apart(
     """Do the stage's backlog of these agency-days one article at a time; return how
     many rows were written.
 
-    None if there are more than MAX_ARTICLES: nothing was done.
+    None if there are more than _MAX_ARTICLES: nothing was done.
     """
     backlog = work_of(lake, desk, stage, keys, clock())
     if backlog.height > _MAX_ARTICLES:

@@ -82,7 +82,9 @@ def _meetings(
     listed: Mapping[str, str],
     stored: Mapping[str, StoredMeeting],
 ) -> dict[str, StoredMeeting]:
-    """Return the rows of the listed and of the vanished meetings, by meeting_id."""
+    """Return the rows of the listed and of the vanished meetings, by meeting_id; `listed`
+    has the vendor's key of each listed one.
+    """
     meetings: dict[str, StoredMeeting] = {}
     for own_id, key in listed.items():
         meetings[own_id] = meeting_row(poll, own_id, key, stored.get(own_id))
