@@ -39,6 +39,7 @@ WITH_CLOCK = {
     "support/pumped_functions.py": "measures growth",
     "support/pumping.py": "measures growth",
     "support/sample_story.py": "measures for scripts",
+    "support/synthetic_desk.py": "a site of its own process that times its requests",
     "support/waiting.py": "bounds hanging",
 }
 WAITS = {

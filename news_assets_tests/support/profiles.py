@@ -77,13 +77,21 @@ class Profile(DagsterServer):
             os.environ.clear()
             os.environ.update(before)
 
-    def start(self, *command: str) -> subprocess.Popen[bytes]:
-        """Start a process of the profile in a session of its own, writing to the log."""
+    def start(
+        self, *command: str, machine: Path | None = None
+    ) -> subprocess.Popen[bytes]:
+        """Start a process of the profile in a session of its own, writing to the log;
+        with the folders of another `machine`, if one is given.
+        """
+        env = dict(self.env)
+        if machine:
+            env["NEWS_HOME"] = str(machine / ".news")
+            env["DAGSTER_HOME"] = str(machine / "deploy" / "scaleout")
         with self.log.open("ab") as log:
             process = subprocess.Popen(
                 command,
-                cwd=self.home,
-                env=self.env,
+                cwd=machine or self.home,
+                env=env,
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
@@ -317,14 +325,12 @@ class ScaleoutProfile(Profile):
     postgres: Postgres
     rabbitmq: RabbitMQ
 
-    def add_worker(self, name: str) -> int:
+    def add_worker(self, name: str, machine: Path | None = None) -> int:
         """Start one more worker, as another machine would, and return its process id
-        when it takes runs.
+        when it takes runs. `machine` is its folder, if it is not the profile's.
         """
         ready = self.ready_workers()
-        process = self.start(
-            str(self.home / "deploy" / "service"), "worker", "--hostname", f"{name}@%h"
-        )
+        process = self.start_worker(name, machine)
 
         def is_ready() -> bool:
             assert process.poll() is None, self.log.read_text()[-3000:]
@@ -332,6 +338,18 @@ class ScaleoutProfile(Profile):
 
         wait_for(is_ready, pause_s=0.1, limit_s=START_S, log=self.log)
         return process.pid
+
+    def start_worker(
+        self, name: str, machine: Path | None = None
+    ) -> subprocess.Popen[bytes]:
+        """Start one more worker and do not wait for it; see `add_worker`."""
+        deploy = (machine or self.home) / "deploy"
+        if not deploy.exists():
+            _copy_deploy(deploy.parent)
+        service = str(deploy / "service")
+        return self.start(
+            service, "worker", "--hostname", f"{name}@%h", machine=machine
+        )
 
 
 @contextmanager

@@ -16,19 +16,23 @@ NEWS_ALLOW_PRIVATE_HOSTS=127.0.0.1.
 import argparse
 import hashlib
 import json
+import math
 import os
 import random
 import subprocess
 import sys
+import threading
 import urllib.request
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 from email.utils import format_datetime
 from functools import cached_property
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from time import monotonic
 from typing import Any, Self
 from urllib.parse import parse_qs, urlsplit
 
@@ -270,6 +274,44 @@ class SyntheticSite:
             article["url"], article["title"], (article["words"][0], article["words"][1])
         )
 
+    def pace(self) -> tuple[int, int, float]:
+        """Return the number of requests, the most at once, and the shortest pause from
+        one to the next in seconds.
+        """
+        with urllib.request.urlopen(f"{self.base}/_pace", timeout=HANG_S) as answer:
+            requests, most_at_once, shortest_pause_s = json.load(answer)
+        return int(requests), int(most_at_once), float(shortest_pause_s)
+
+
+@dataclass
+class Pace:
+    """How close the requests for pages and feeds came to each other, and the most at
+    once.
+    """
+
+    shortest_pause_s: float = math.inf
+    most_at_once: int = 0
+    requests: int = 0
+    _at_once: int = 0
+    _began_at: float = -math.inf
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @contextmanager
+    def noted(self) -> Iterator[None]:
+        """Note one request."""
+        with self._lock:
+            now = monotonic()
+            self.shortest_pause_s = min(self.shortest_pause_s, now - self._began_at)
+            self._began_at = now
+            self.requests += 1
+            self._at_once += 1
+            self.most_at_once = max(self.most_at_once, self._at_once)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._at_once -= 1
+
 
 class Shelf:
     """The published articles of each agency, newest last."""
@@ -331,6 +373,7 @@ class Shelf:
 
 def serve(port: int, seeds: Iterator[Article], paragraphs: int) -> None:
     shelf = Shelf(f"http://127.0.0.1:{port}", seeds, paragraphs)
+    pace = Pace()
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -338,7 +381,12 @@ def serve(port: int, seeds: Iterator[Article], paragraphs: int) -> None:
         disable_nagle_algorithm = True
 
         def do_GET(self) -> None:
-            self._send(*shelf.answer(self.path))
+            if self.path == "/_pace":
+                found = pace.requests, pace.most_at_once, pace.shortest_pause_s
+                self._send(200, "application/json", json.dumps(found).encode())
+                return
+            with pace.noted():
+                self._send(*shelf.answer(self.path))
 
         def do_POST(self) -> None:
             query = parse_qs(urlsplit(self.path).query)
