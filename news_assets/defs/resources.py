@@ -33,7 +33,7 @@ from news_assets.ports.services import Fetcher, Lazy
 from news_assets.records.derived import DatasetOptions
 from news_assets.records.model_calls import Ceilings
 from news_assets.settings import Settings, variable_of
-from news_assets.store.address import Address
+from news_assets.store.address import HIDDEN, Address, without_password
 from news_assets.store.lake import Lake, Mark
 
 if TYPE_CHECKING:
@@ -61,9 +61,13 @@ _cached: dict[str, tuple[Lake, int]] = {}  # the open lake, and its last known c
 
 
 class LakeResource(dg.ConfigurableResource[Lake]):
-    """The lake of every table."""
+    """The lake of every table. The password of the catalog is no field, because the UI
+    shows them; it is read when it is used.
+    """
 
-    catalog: str = Field(description="SQLite file, or postgresql:// address")
+    catalog: str = Field(
+        description="SQLite file, or postgresql:// address without its password"
+    )
     data: str = Field(description="folder, or s3:// address")
     backups: str = Field("", description="folder of the backups")
 
@@ -74,7 +78,10 @@ class LakeResource(dg.ConfigurableResource[Lake]):
 
     def open(self) -> Lake:
         """Return the lake that this process has open, or open it."""
-        return _cached_lake(Address(self.catalog, self.data, self.backups))
+        catalog = self.catalog
+        if HIDDEN in catalog:
+            catalog = Settings.read().catalog
+        return _cached_lake(Address(catalog, self.data, self.backups))
 
 
 def _cached_lake(address: Address) -> Lake:
@@ -376,7 +383,7 @@ def build_resources(settings: Settings) -> dict[str, object]:
     """Return the resources of these settings."""
     return {
         "lake": LakeResource(
-            catalog=settings.catalog,
+            catalog=without_password(settings.catalog),
             data=settings.data,
             backups=str(settings.backups_dir),
         ),

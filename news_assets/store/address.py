@@ -81,9 +81,13 @@ class Address:
         return without_password(self.catalog)
 
 
+HIDDEN = "***"  # in place of a password
+
+
 def without_password(text: str) -> str:
-    """Return the text with `***` in place of every password in an address or setting."""
-    return _PASSWORD_SETTING.sub(r"\1***", _PASSWORD_OF_ADDRESS.sub(r"\1***", text))
+    """Return the text with HIDDEN in place of every password in an address or setting."""
+    hidden = rf"\1{HIDDEN}"
+    return _PASSWORD_SETTING.sub(hidden, _PASSWORD_OF_ADDRESS.sub(hidden, text))
 
 
 def quoted(text: str) -> str:

@@ -3,6 +3,7 @@
 import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import TypeGuard
 
 import dagster as dg
 import pytest
@@ -12,6 +13,7 @@ from news_assets.pipeline.enrich.model.ledger import Budget
 from news_assets.records.derived import Failure
 from news_assets.records.model_calls import ModelCall
 from news_assets.settings import Settings
+from news_assets.store.address import Address, without_password
 from news_assets.store.lake import Lake
 from news_assets_tests.store.examples import sparse
 
@@ -89,3 +91,32 @@ def test_a_run_has_a_budget_of_its_own_and_a_backfill_a_smaller_one(
     ]
     assert refusals[:-1] == [""] * calls
     assert refusals[-1].startswith("NEWS_MAX_USD_PER_DAY is reached")
+
+
+def test_no_field_of_a_resource_has_the_password_of_the_catalog(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("NEWS_CATALOG", "postgresql://me:geheim@127.0.0.1:1/news")
+    resources = build_resources(Settings.read())
+    shown = [one.model_dump_json() for one in resources.values() if _is_shown(one)]
+    assert any("postgresql://me:***@127.0.0.1:1/news" in one for one in shown)
+    assert not any("geheim" in one for one in shown)
+
+
+def _is_shown(resource: object) -> TypeGuard[dg.ConfigurableResource[object]]:
+    return isinstance(resource, dg.ConfigurableResource)
+
+
+def test_the_lake_is_opened_with_the_password_of_the_setting(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    catalog = "postgresql://me:geheim@127.0.0.1:1/news"
+    monkeypatch.setenv("NEWS_CATALOG", catalog)
+    opened: list[Address] = []
+
+    def cached_lake(address: Address) -> None:
+        opened.append(address)
+
+    monkeypatch.setattr("news_assets.defs.resources._cached_lake", cached_lake)
+    LakeResource(catalog=without_password(catalog), data=str(tmp_path)).open()
+    assert opened == [Address(catalog, str(tmp_path))]
