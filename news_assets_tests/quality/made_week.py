@@ -55,7 +55,7 @@ FLOORS = {
     "publishers in the order of publication": 1.0,
     "story pages whole and at most 60 kB": 1.0,
     "edits in the timeline": 1.0,
-    "gone articles out of stories": 1.0,
+    "articles that are gone once stay": 1.0,
     "withdrawn articles out of stories, pages and search": 1.0,
     "ids of stories that stayed": 0.95,
 }
@@ -196,8 +196,8 @@ def _add_events(week: Week, name: str, desks: Sequence[str], start: datetime) ->
 
 def _titled(title: str, text: str) -> tuple[str, str]:
     """Return title and text; a text without a title has its first words as one."""
-    if not title:
-        title = " ".join(text.split()[:9])
+    text = text.strip("\ufeff")
+    title = title.strip("\ufeff") or " ".join(text.split()[:9])
     return title, text.removeprefix(title).strip() or text
 
 
@@ -451,10 +451,11 @@ def change(week: Week, room: Newsroom) -> dict[str, list[Piece]]:
     """Edit some articles, remove some, and withdraw some as an operator."""
     now = datetime.now(UTC).replace(microsecond=0)
     counts = Counter(one.event for one in week.pieces)
+    copied = {one.event for one in week.pieces if one.is_copy}
     chosen = [
         one
         for one in week.pieces
-        if counts[one.event] >= 3 and not one.is_copy and len(one.text) > 400
+        if counts[one.event] >= 3 and one.event not in copied and len(one.text) > 400
     ][:: max(1, len(week.pieces) // 60)]
     edited, rest = chosen[:EDITED], chosen[EDITED:]
     gone, withdrawn = rest[:GONE], rest[GONE : GONE + WITHDRAWN]
@@ -478,11 +479,12 @@ def check_changes(
 ) -> None:
     """Look for each change where a reader would see it."""
     for piece in changed["edited"]:
-        story = client.get(f"/stories/{after.get(piece.key)}").text
-        name = "edits in the timeline"
-        shares.count(name, "7431" in story or "edited" in story.lower(), piece.key)
+        story = client.get(f"/api/v1/stories/{after.get(piece.key)}").json()
+        edited = [one["url"] for one in story["edits"]]
+        shares.count("edits in the timeline", week.url(piece) in edited, piece.key)
     for piece in changed["gone"]:
-        shares.count("gone articles out of stories", piece.key not in after, piece.key)
+        # only a second answer of 410, a day later, withdraws an article
+        shares.count("articles that are gone once stay", piece.key in after, piece.key)
     for piece in changed["withdrawn"]:
         hits = client.get("/api/v1/search", params={"q": f'"{piece.title}"'}).json()
         urls = [hit["url"] for hit in hits["items"]]
