@@ -13,8 +13,8 @@ SAMPLE := NEWS_ALLOW_PRIVATE_HOSTS=$${NEWS_ALLOW_PRIVATE_HOSTS:-127.0.0.1}
 run_all = failed=0; for name in $$(ls news_assets_tests/$(1) | sed -n 's/^\([a-z].*\)\.py$$/\1/p'); do \
 	echo "== $$name"; $(BIN)/python -m news_assets_tests.$(1).$$name || failed=1; done; exit $$failed
 
-# Tests in as many processes as there are processors, and two more for the slow ones, which wait a third of their time.
-# A file is one unit of work, so that its tests share their servers.
+# Tests in one process more than there are processors, and two more for the slow ones: they wait a sixth and a third of
+# their time. A file is one unit of work, so that its tests share their servers.
 PROCESSORS := $(shell getconf _NPROCESSORS_ONLN)
 PYTEST := $(BIN)/pytest --dist loadfile --no-loadscope-reorder --numprocesses
 
@@ -44,7 +44,7 @@ demo: $(VENV)/.runtime  ## run the graph over the sample site and show a search
 	$(BIN)/news-assets demo
 
 test: $(VENV)/.installed  ## run the tests: every promise once, in some minutes
-	$(PYTEST) $(PROCESSORS) -m "not slow"
+	$(PYTEST) $$(($(PROCESSORS) + 1)) -m "not slow"
 
 test-all: $(VENV)/.installed $(if $(SLOW),,$(VENV)/.small_model) $(TOOLS)/.installed  ## run also the slow tests: killed workers, Postgres, RabbitMQ, outages; SLOW=1 runs these alone, without the exhaustive
 	$(PYTEST) $$(($(PROCESSORS) + 2)) $(if $(SLOW),-m "slow and not exhaustive")

@@ -129,6 +129,6 @@ def test_a_failure_of_the_stage_itself_counts_once(room: Newsroom) -> None:
 def test_a_large_backlog_is_left_to_the_usual_way(
     room: Newsroom, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stage_assets, "MAX_ARTICLES", 3)
+    monkeypatch.setattr(stage_assets, "_MAX_ARTICLES", 3)
     assert run(room, stage_named("raw_articles")) is None
     assert fetched(room) == set()

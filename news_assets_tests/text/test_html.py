@@ -48,7 +48,7 @@ def test_any_markup_is_accepted_and_no_script_left(markup: str) -> None:
 def test_tags_beyond_the_limit_cost_no_more_than_their_length(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(html, "MAX_TAGS", 500)
+    monkeypatch.setattr(html, "_MAX_TAGS", 500)
     assert grows_linearly(plain_text, lambda size: "<div>" * size)
 
 

@@ -95,7 +95,7 @@ def test_a_text_longer_than_a_cell_is_cut_with_a_note_and_counted() -> None:
 def test_more_rows_than_a_sheet_holds_go_to_a_further_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(tabular, "SHEET_ROWS", 3)
+    monkeypatch.setattr(tabular, "_SHEET_ROWS", 3)
     file = io.BytesIO()
     write_xlsx(file, ["n"], [{"n": n} for n in range(5)])
     assert [[text for [(_, text)] in rows] for rows in sheets_of(file)] == [

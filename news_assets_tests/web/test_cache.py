@@ -56,7 +56,7 @@ def test_parameters_that_an_answer_does_not_depend_on_make_no_other_answer() -> 
 def test_keys_count_among_the_bytes_and_another_commit_drops_all(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(cache_module, "MAX_BYTES", 60_000)
+    monkeypatch.setattr(cache_module, "_MAX_BYTES", 60_000)
     commits, made = Commits(), list[str]()
     cache = AnswerCache(commits)  # type: ignore[arg-type]
     answer = cache.around(counted(made), ("q",))

@@ -48,9 +48,9 @@ def test_the_sample_is_of_the_newest_days_and_the_same_at_each_run(
         for n in range(10, 19)
     ]
     desk.lake.transact(lambda rows: rows.upsert(others))
-    monkeypatch.setattr(drift, "SAMPLE_DAYS", 3)
+    monkeypatch.setattr(drift, "_SAMPLE_DAYS", 3)
     assert set(sample_ids(desk.lake, "d")) == {"a-1", "a-2", "a-3", "a-17", "a-18"}
-    monkeypatch.setattr(drift, "SAMPLE_PAGES", 4)
+    monkeypatch.setattr(drift, "_SAMPLE_PAGES", 4)
     first = sample_ids(desk.lake, "d")
     assert len(first) == 4
     assert sample_ids(desk.lake, "d") == first
