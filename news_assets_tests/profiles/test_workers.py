@@ -55,6 +55,7 @@ def place(
             profile.launch("sample_poll", partition="prefeitura"), until_started=True
         )
         profile.stop()
+        site.is_open.set()  # while there is a Postgres
         assert (profile.tree(), profile.run(run.run_id).status.value) == ([], "FAILURE")
 
 
