@@ -80,8 +80,16 @@ class LakeResource(dg.ConfigurableResource[Lake]):
         """Return the lake that this process has open, or open it."""
         catalog = self.catalog
         if HIDDEN in catalog:
-            catalog = Settings.read().catalog
+            catalog = _with_password(catalog)
         return _cached_lake(Address(catalog, self.data, self.backups))
+
+
+@lru_cache(maxsize=1)
+def _with_password(catalog: str) -> str:
+    """Return the setting that this address is the shown form of: sensors open the lake
+    each second, and the settings of a process stay.
+    """
+    return Settings.read().catalog
 
 
 def _cached_lake(address: Address) -> Lake:
