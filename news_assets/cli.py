@@ -70,15 +70,15 @@ _COMMANDS = {
         " meetings, problems}.",
     ),
     "status": (
-        "newsroom_status:status",
+        "lake_status:status",
         "Show what is stored at each stage, by agency; with --url the history of one address.",
     ),
     "gaps": (
-        "newsroom_status:gaps",
+        "agency_health:gaps",
         "Show every row that is missing, stale, lost, silent or failing.",
     ),
     "agencies": (
-        "newsroom_status:agencies",
+        "agency_health:agencies",
         "List agencies and sources with their last polls, next poll, share of new entries, and"
         " silences.",
     ),

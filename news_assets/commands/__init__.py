@@ -4,7 +4,7 @@ and prints. No policy.
     standard input    texts: parse-feed, parse-meetings, extract, canonical-url, dedupe,
                       classify, embed
     sites and lists   try_source, try_page, import_sources
-    lake              newsroom_status, export, failure_commands, upkeep, replay
+    lake              agency_health, lake_status, export, failure_commands, upkeep, replay
     meetings          agency_runs, meeting_commands
     search index      search_articles, search_upkeep
     enrichment        model_costs, theme_labels

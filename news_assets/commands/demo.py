@@ -19,7 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from news_assets.commands import search_articles as search
-from news_assets.commands.newsroom_status import show_counts
+from news_assets.commands.lake_status import show_counts
 from news_assets.commands.opening import open_lake
 from news_assets.commands.terminal import Terminal
 from news_assets.demo.site import HOST, PORT, SampleSite

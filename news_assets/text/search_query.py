@@ -1,6 +1,6 @@
 """A query without operators, parsed into words, phrases and exclusions; and the tree of a
 search with operators: what parts it has, which of its words rank and mark a hit, and
-whether a document matches it, of which an index may find candidates faster.
+whether a document matches it. An index may use a faster way to find candidates.
 
 A text without operators has "quoted phrases" and a leading minus at most.
 `query_parser` reads OR, NEAR, fields, beginnings of words and brackets.
@@ -334,7 +334,7 @@ def matches(node: Node, document: Searchable, today: date) -> bool:
 
 
 def holds(node: Node, decide: Callable[[Node], bool]) -> bool:
-    """Return whether a tree is true, of which `decide` knows the parts without AND, OR
+    """Return whether a tree is true. `decide` returns it for the parts without AND, OR
     and NOT.
     """
     match node:

@@ -69,8 +69,8 @@ class Templates:
 
 
 def make_index(path: Path, count: int, words: list[str]) -> None:
-    """Write a new search file with `count` documents, of which every fifth is English
-    by name; words are those of the texts, the most common first.
+    """Write a new search file with `count` documents. Every fifth states English as
+    its language; words are those of the texts, the most common first.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     templates = _templates(words)
@@ -228,7 +228,7 @@ def _insert_part(
 # --- measuring ------------------------------------------------------------------------
 
 SIZES = (100_000, 1_000_000)
-_FIRSTS = 3  # processes, of which the best counts
+_FIRSTS = 3  # processes; the best one counts
 _SEARCHES = 40
 # processor seconds of a first search of 1,000,000 documents, and the search of a process
 MOST_S = {"first search by words": 0.5, "first search by meaning": 1.0}

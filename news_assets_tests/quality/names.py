@@ -3,8 +3,8 @@ in Portuguese and English.
 
     python -m news_assets_tests.quality.names
 
-Each text says which names it has, of which kind, and which other forms stand for them. A
-name is right with its kind; a form is right with its name. Prints precision and recall by
+Each text is labelled with its names, their kinds, and the short forms of them. A name is
+right with its kind; a form is right with its name. Prints precision and recall by
 kind and language, and how many forms were put to the right and to a wrong name. Exits 1
 below the limits.
 """

@@ -90,7 +90,7 @@ _PLACES_OF_STORIES = """
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlaceOfStories:
-    """A place with the stories of which half the articles name it."""
+    """A place with its stories: at least half of the articles of each name it."""
 
     name_id: Annotated[str, "id, as place/sao-paulo"]
     name: Annotated[str, "a spelling"]
@@ -176,9 +176,13 @@ def _last(name_id: str, steps: Mapping[str, str]) -> str:
 
 def ids_of_name(reader: Snapshot, name_id: str, known: KnownNames) -> set[str]:
     """Return the ids that are one name with this id, and itself."""
-    into = resolved(reader.read(NameMerge), known)
+    return _ids_of(name_id, resolved(reader.read(NameMerge), known))
+
+
+def _ids_of(name_id: str, into: Mapping[str, str]) -> set[str]:
     own = into.get(name_id, name_id)
-    return {own, *(one for one, last in into.items() if last == own)}
+    merged = [one for one, last in into.items() if last == own]
+    return {own, *merged}
 
 
 def places_of_stories(
@@ -244,7 +248,7 @@ def named_by(
         merges = reader.read(NameMerge)
         into = resolved(merges, known)
         own = into.get(name_id, name_id)
-        ids = {own, *(one for one, last in into.items() if last == own)}
+        ids = _ids_of(name_id, into)
         only = own if len(ids) == 1 else None
         given: dict[str, Any] = {"ids": sorted(ids), "id": only}
         counts = _Counts(reader.rows_of(_COUNTED, given))

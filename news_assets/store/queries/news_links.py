@@ -235,7 +235,7 @@ class _Mentions:
     texts: Mapping[str, NewsText]
 
     def of_kind(self, kind: str) -> list[CivicMention]:
-        known = filter(lambda one: one.article_id in self.texts, self.rows)
+        known = [one for one in self.rows if one.article_id in self.texts]
         return [one for one in known if one.kind == kind]
 
     def link(self, mention: CivicMention, evidence: str) -> NewsLink:

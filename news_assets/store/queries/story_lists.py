@@ -201,14 +201,14 @@ def briefing_of(
         quotes = quotes_of(sources[story.story_id][:_ARTICLES], name_of)
         if not quotes:
             continue
-        told = BriefedStory(
+        one = BriefedStory(
             story_id=story.story_id,
             title=story.title or quotes[0].title,
             publisher_count=story.publisher_count,
             article_count=story.article_count,
             quotes=quotes,
         )
-        briefed.append(told)
+        briefed.append(one)
     first_day, last_day = days
     return Briefing(
         first_day=first_day, last_day=last_day, query=query, stories=briefed
