@@ -1,12 +1,21 @@
 import subprocess
 import sys
 
+import pytest
+
 from news_assets import cli
 
 
-def test_the_command_line_imports_a_command_only_when_it_runs() -> None:
-    heavy = "duckdb, polars, dagster, lxml, news_assets.commands.opening"
-    code = f"import sys, news_assets.cli; print([name for name in '{heavy}'.split(', ') if name in sys.modules])"
+@pytest.mark.parametrize(
+    ("module", "heavy"),
+    [
+        ("cli", "duckdb, polars, dagster, lxml, news_assets.commands.opening"),
+        ("commands.lake_status", "polars, dagster, lxml, yaml, numpy"),
+        ("commands.search_articles", "polars, dagster, lxml, yaml, numpy"),
+    ],
+)
+def test_a_command_imports_only_what_it_needs(module: str, heavy: str) -> None:
+    code = f"import sys, news_assets.{module}; print([name for name in '{heavy}'.split(', ') if name in sys.modules])"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
