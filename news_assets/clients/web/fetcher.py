@@ -16,17 +16,15 @@ from typing import Any, NamedTuple, Self
 
 import httpx
 
-from news_assets.clients.web.host_queue import (
-    QuickTries,
-    alternating,
-    host_of,
-    run_by_host,
-)
 from news_assets.clients.web.host_slots import open_slots
 from news_assets.clients.web.politeness import (
     HostSlot,
     Politeness,
+    QuickTries,
     StoppedError,
+    alternating,
+    host_of,
+    run_by_host,
     takes_a_break,
     vendor_slot,
 )
