@@ -33,7 +33,7 @@ from news_assets.ports.services import PageReader, Reader, Rows, Sandbox
 from news_assets.records.articles import FeedEntry, RawArticle, StoredPage
 from news_assets.records.desks import Agency, Desk, PageRule
 from news_assets.records.reading import AgencyDays, Page, ReadDocument
-from news_assets.text.charset import storable
+from news_assets.text.limits import storable
 from news_assets.text.words import words
 
 Change = Literal[
