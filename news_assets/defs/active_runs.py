@@ -7,7 +7,7 @@ from typing import Any
 import dagster as dg
 
 from news_assets.pipeline import stages
-from news_assets.pipeline.freshness.run_planner import ActiveRun
+from news_assets.pipeline.run_planner import ActiveRun
 from news_assets.pipeline.schedule import Speed
 from news_assets.records.desks import Desk
 

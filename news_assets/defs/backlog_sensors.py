@@ -1,7 +1,7 @@
 """Sensors that request the runs of a desk's work.
 
 `store/queries/backlog.py` finds the work by comparing rows;
-`pipeline/freshness/run_planner.py` plans the runs.
+`pipeline/run_planner.py` plans the runs.
 """
 
 import logging
@@ -34,7 +34,7 @@ from news_assets.defs.resources import mark_of_open_lake
 from news_assets.defs.sensor_cursor import Cursor, times_of_tick
 from news_assets.errors import IndexingError
 from news_assets.pipeline import stages
-from news_assets.pipeline.freshness.run_planner import (
+from news_assets.pipeline.run_planner import (
     AgencyDay,
     LastRun,
     Plan,

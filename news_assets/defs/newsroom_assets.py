@@ -34,7 +34,7 @@ from news_assets.defs.partitions import (
 from news_assets.defs.resources import kept_stories, mark_of_open_lake
 from news_assets.defs.sensor_cursor import TICK_S, Cursor, times_of_tick
 from news_assets.errors import NewsAssetsError
-from news_assets.pipeline.stage_state.declaration import Findings
+from news_assets.pipeline.stage_declaration import Findings
 from news_assets.ports.search_index import SearchIndex
 from news_assets.ports.services import Lazy, Sandbox
 from news_assets.records.derived import DatasetOptions
@@ -45,7 +45,7 @@ from news_assets.store.queries.freshness import desk_gaps
 from news_assets.store.queries.story_lists import days_without_stories
 
 if TYPE_CHECKING:
-    from news_assets.pipeline.freshness.report_contents import Report
+    from news_assets.pipeline.report_contents import Report
 
 
 REPORT_KEY = dg.AssetKey(["newsroom", "daily_report"])
@@ -107,7 +107,7 @@ def _reports(
     days: Sequence[str], lake: Lake, search: SearchIndex, desks: Sequence[Desk]
 ) -> "Iterator[Report]":
     """Yield the report of each day, with the findings of now."""
-    from news_assets.pipeline.freshness.report_contents import build_report
+    from news_assets.pipeline.report_contents import build_report
     from news_assets.store.queries.report import count_day
 
     now = utc_now()

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from news_assets.defs.partitions import utc_now
-from news_assets.pipeline.freshness.run_planner import (
+from news_assets.pipeline.run_planner import (
     AgencyDay,
     LastRun,
     last_runs_from_json,

@@ -24,9 +24,9 @@ from news_assets.errors import (
 from news_assets.pipeline.civic.item_words import topic_label, topics_taxonomy
 from news_assets.pipeline.civic.meeting_storage import person_key
 from news_assets.pipeline.enrich.model.evidence import Evidence, Span
-from news_assets.pipeline.freshness.report_contents import build_report
-from news_assets.pipeline.freshness.source_health import SourceFacts, source_facts
 from news_assets.pipeline.publishing_habits import duration
+from news_assets.pipeline.report_contents import build_report
+from news_assets.pipeline.source_health import SourceFacts, source_facts
 from news_assets.pipeline.stages import stage_names
 from news_assets.ports.search_index import FACET_LABELS, FILTER_LABELS
 from news_assets.records.articles import RawArticle

@@ -21,7 +21,7 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from news_assets.pipeline.stage_state.declaration import DOCUMENT_STATE
+from news_assets.pipeline.stage_declaration import DOCUMENT_STATE
 from news_assets.records.desks import Agency, Desk
 from news_assets.store.lake import Lake
 from news_assets.store.queries.backlog import pending_entries, stale_rows

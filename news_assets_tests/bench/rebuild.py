@@ -23,7 +23,7 @@ from pathlib import Path
 
 import yaml
 
-from news_assets.pipeline.stage_state.declaration import DOCUMENT_STATE
+from news_assets.pipeline.stage_declaration import DOCUMENT_STATE
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import ArticleEmbedding, EnrichedArticle
 from news_assets.store.lake import Lake

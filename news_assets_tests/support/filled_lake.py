@@ -31,7 +31,7 @@ from dagster._core.storage.event_log.schema import (
 
 from news_assets.clients.search.embedded.search_file import FACTS
 from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
-from news_assets.pipeline.stage_state.declaration import DOCUMENT_STATE
+from news_assets.pipeline.stage_declaration import DOCUMENT_STATE
 from news_assets.pipeline.stages import stage_names
 from news_assets.records.derived import IndexedDocument
 from news_assets.records.desks import Desk

@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from news_assets.pipeline.stage_state.failures import drop_failures
+from news_assets.pipeline.failures import drop_failures
 from news_assets.pipeline.stages import stage_named
 from news_assets.records.alerts import Message, OperatorAction
 from news_assets.records.derived import Failure

@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from news_assets.pipeline.freshness.source_health import find_silences
 from news_assets.pipeline.publishing_habits import (
     PublishingHistory,
     describe_habit,
     duration,
     learn_habit,
 )
-from news_assets.pipeline.stage_state.declaration import Findings
+from news_assets.pipeline.source_health import find_silences
+from news_assets.pipeline.stage_declaration import Findings
 
 HEADER = ("agency", "last_entry_at", "silent_for", "missed", "habit")
 MONDAY = date(2025, 11, 3)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from news_assets.pipeline.stage_state.failures import states_of, store_derived
+from news_assets.pipeline.failures import states_of, store_derived
 from news_assets.pipeline.stages import stage_named
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import EnrichedArticle

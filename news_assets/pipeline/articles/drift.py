@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import nsmallest
 
-from news_assets.pipeline.page.readers import READERS
-from news_assets.pipeline.replay.replayed_article import (
+from news_assets.pipeline.articles.replayed_article import (
     OTHER_TEXT,
     Change,
     Replayed,
     replay_articles,
 )
-from news_assets.pipeline.stage_state.declaration import Findings
+from news_assets.pipeline.page.readers import READERS
+from news_assets.pipeline.stage_declaration import Findings
 from news_assets.ports.services import PageReader, Reader, Sandbox
 from news_assets.records.articles import RawArticle
 from news_assets.records.desks import Desk

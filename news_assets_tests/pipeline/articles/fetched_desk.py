@@ -8,13 +8,13 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from news_assets.errors import FetchError
-from news_assets.pipeline.page.readers import READERS
-from news_assets.pipeline.replay.replayed_article import (
+from news_assets.pipeline.articles.replayed_article import (
     Replayed,
     replay_articles,
     store_replayed,
 )
-from news_assets.pipeline.stage_state.declaration import content_hash
+from news_assets.pipeline.page.readers import READERS
+from news_assets.pipeline.stage_declaration import content_hash
 from news_assets.pipeline.stages import stage_named
 from news_assets.ports.services import PageReader, PageRequest
 from news_assets.records.articles import FeedEntry, RawArticle

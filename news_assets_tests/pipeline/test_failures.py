@@ -7,12 +7,12 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from news_assets.pipeline.stage_state.failures import (
+from news_assets.pipeline.failures import (
     make_due,
     record_outcomes,
     record_unavailable,
 )
-from news_assets.pipeline.stage_state.retries import stage_retry_at
+from news_assets.pipeline.retries import stage_retry_at
 from news_assets.pipeline.stages import stage_named
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import EnrichedArticle, Failure

@@ -1,7 +1,7 @@
 import pytest
 
 from news_assets.store.lake import Lake
-from news_assets_tests.pipeline.replay.fetched_desk import FetchedDesk
+from news_assets_tests.pipeline.articles.fetched_desk import FetchedDesk
 
 
 @pytest.fixture

@@ -1,9 +1,9 @@
 from dataclasses import replace
 
-from news_assets.pipeline.stage_state.declaration import content_hash
+from news_assets.pipeline.stage_declaration import content_hash
 from news_assets.records.articles import ArticleRevision, CopyKey
 from news_assets.records.derived import Failure
-from news_assets_tests.pipeline.replay.fetched_desk import (
+from news_assets_tests.pipeline.articles.fetched_desk import (
     LATER,
     STORY,
     FetchedDesk,

@@ -17,7 +17,7 @@ from datetime import date, datetime, timedelta
 from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
-from news_assets.pipeline.stage_state.failures import failure_of_work
+from news_assets.pipeline.failures import failure_of_work
 from news_assets.records.derived import Failure
 from news_assets.records.desks import Desk
 from news_assets.retry_table import CIVIC_RUN, RUN, RetryRule

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from news_assets.pipeline.freshness.source_health import (
+from news_assets.pipeline.source_health import (
     HEADER,
     LEGEND,
     SourceFacts,

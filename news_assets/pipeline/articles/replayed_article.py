@@ -18,6 +18,7 @@ from news_assets.errors import FetchError, NewsAssetsError
 from news_assets.pipeline.articles.dedupe import store_marked, without_mark
 from news_assets.pipeline.articles.ownership import Owners
 from news_assets.pipeline.articles.rows import article_row, revisions_of, with_owner
+from news_assets.pipeline.failures import record_article_outcomes
 from news_assets.pipeline.page.extract import rule_on
 from news_assets.pipeline.page.readers import (
     HTML,
@@ -26,9 +27,8 @@ from news_assets.pipeline.page.readers import (
     read_entry,
     with_document,
 )
-from news_assets.pipeline.stage_state.declaration import Stage
-from news_assets.pipeline.stage_state.failures import record_article_outcomes
-from news_assets.pipeline.stage_state.retries import with_pause_stated
+from news_assets.pipeline.retries import with_pause_stated
+from news_assets.pipeline.stage_declaration import Stage
 from news_assets.ports.services import PageReader, Reader, Rows, Sandbox
 from news_assets.records.articles import FeedEntry, RawArticle, StoredPage
 from news_assets.records.desks import Agency, Desk, PageRule

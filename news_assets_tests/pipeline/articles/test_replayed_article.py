@@ -5,20 +5,20 @@ import pytest
 
 from news_assets.clients.sandbox import ProcessSandbox
 from news_assets.errors import FetchError
-from news_assets.pipeline.page.extract import extract
-from news_assets.pipeline.page.readers import READERS
-from news_assets.pipeline.replay.replayed_article import (
+from news_assets.pipeline.articles.replayed_article import (
     Group,
     archive_groups,
     kept_ratio,
     replay_articles,
 )
+from news_assets.pipeline.page.extract import extract
+from news_assets.pipeline.page.readers import READERS
 from news_assets.ports.services import PageRequest
 from news_assets.records.articles import RawArticle, StoredPage
 from news_assets.records.reading import AgencyDays, ExtractedArticle, Page, ReadDocument
 from news_assets.store.lake import Lake
 from news_assets_tests.clients.poison import read_page_that_hangs
-from news_assets_tests.pipeline.replay.fetched_desk import (
+from news_assets_tests.pipeline.articles.fetched_desk import (
     LATER,
     STORY,
     FetchedDesk,

@@ -2,16 +2,16 @@ from dataclasses import replace
 
 import pytest
 
-from news_assets.pipeline.replay import drift
-from news_assets.pipeline.replay.drift import (
+from news_assets.pipeline.articles import drift
+from news_assets.pipeline.articles.drift import (
     WORST,
     Summary,
     diff_of,
     drifted_articles,
     sample_ids,
 )
-from news_assets.pipeline.replay.replayed_article import Replayed
-from news_assets_tests.pipeline.replay.fetched_desk import LATER, STORY, FetchedDesk
+from news_assets.pipeline.articles.replayed_article import Replayed
+from news_assets_tests.pipeline.articles.fetched_desk import LATER, STORY, FetchedDesk
 from news_assets_tests.support.inline_sandbox import InlineSandbox
 from news_assets_tests.support.small_desk import DESK, entry
 

@@ -13,8 +13,8 @@ from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Any, Final, Protocol, TypeVar
 
-from news_assets.pipeline.stage_state.declaration import RetryAt, Stage
-from news_assets.pipeline.stage_state.retries import stage_retry_at
+from news_assets.pipeline.retries import stage_retry_at
+from news_assets.pipeline.stage_declaration import RetryAt, Stage
 from news_assets.ports.services import Rows
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import Failure

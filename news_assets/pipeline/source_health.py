@@ -33,7 +33,7 @@ from news_assets.pipeline.publishing_habits import (
     weekdays_between,
 )
 from news_assets.pipeline.schedule import SUSPECT, waiting_sources
-from news_assets.pipeline.stage_state.declaration import Findings
+from news_assets.pipeline.stage_declaration import Findings
 from news_assets.records.articles import SourceState
 from news_assets.records.desks import Desk, Source
 from news_assets.text.dates import day_of

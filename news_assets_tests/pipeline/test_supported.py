@@ -1,4 +1,4 @@
-from news_assets.pipeline.stage_state.declaration import Findings
+from news_assets.pipeline.stage_declaration import Findings
 from news_assets.pipeline.stages import unsupported_answers
 from news_assets.records.derived import EnrichedArticle
 from news_assets.records.model_calls import ModelCall

@@ -3,11 +3,11 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
-from news_assets.pipeline.freshness.source_health import (
+from news_assets.pipeline.source_health import (
     PollHistory,
     find_failing_sources,
 )
-from news_assets.pipeline.stage_state.declaration import Findings
+from news_assets.pipeline.stage_declaration import Findings
 from news_assets.records.articles import SourceState
 from news_assets.records.desks import Agency, Desk, Source
 

@@ -3,7 +3,7 @@ from datetime import date, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from news_assets.pipeline.freshness.run_planner import AgencyDay, Rectangle, rectangles
+from news_assets.pipeline.run_planner import AgencyDay, Rectangle, rectangles
 
 TODAY = date(2026, 11, 20)
 AGENCIES = [f"a{number:03}" for number in range(160)]

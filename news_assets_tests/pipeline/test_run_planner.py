@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from news_assets.pipeline.freshness.run_planner import (
+from news_assets.pipeline.run_planner import (
     MAX_ACTIVE_RUNS,
     MAX_PARTITIONS,
     ActiveRun,

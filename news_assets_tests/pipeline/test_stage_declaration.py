@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from news_assets.pipeline.stage_state.declaration import content_hash, document_hash
+from news_assets.pipeline.stage_declaration import content_hash, document_hash
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import ArticleEmbedding, EnrichedArticle
 from news_assets_tests.store.examples import full, sparse

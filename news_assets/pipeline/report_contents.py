@@ -12,7 +12,7 @@ from datetime import UTC, date, datetime, time, timedelta
 
 from news_assets.pipeline import stages
 from news_assets.pipeline.enrich.model.prices import price_text
-from news_assets.pipeline.stage_state.declaration import Findings
+from news_assets.pipeline.stage_declaration import Findings
 from news_assets.records.desks import Desk
 from news_assets.records.model_calls import Spending, total_usd
 

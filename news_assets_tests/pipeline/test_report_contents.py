@@ -2,7 +2,7 @@ from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-from news_assets.pipeline.freshness.report_contents import (
+from news_assets.pipeline.report_contents import (
     DayCounts,
     DeskCounts,
     Report,
@@ -10,7 +10,7 @@ from news_assets.pipeline.freshness.report_contents import (
     build_report,
     shown_themes,
 )
-from news_assets.pipeline.stage_state.declaration import Findings
+from news_assets.pipeline.stage_declaration import Findings
 from news_assets.records.desks import Agency, Desk
 from news_assets.records.model_calls import Spending
 
