@@ -6,7 +6,7 @@ import pytest
 
 from news_assets.errors import LakeError
 from news_assets.records.articles import Poll
-from news_assets.store import sqlite_catalog
+from news_assets.store.catalog_copies import copy_sqlite, drop_free_pages, sqlite_commit
 from news_assets.store.lake import Lake
 from news_assets_tests.store.examples import full
 
@@ -33,8 +33,8 @@ def test_a_catalog_that_this_process_reads_and_writes_is_copied_and_shrunk_witho
         try:
             for n in range(5):
                 assert written.acquire(timeout=60)
-                sqlite_catalog.copy(catalog, tmp_path / f"{n}.sqlite")
-                sqlite_catalog.drop_free_pages(catalog)
+                copy_sqlite(catalog, tmp_path / f"{n}.sqlite")
+                drop_free_pages(catalog)
         finally:
             ended.set()
             writer.join()
@@ -42,7 +42,7 @@ def test_a_catalog_that_this_process_reads_and_writes_is_copied_and_shrunk_witho
     with Lake.open(catalog, tmp_path / "data") as again:
         assert again.snapshot() == commits
         assert len(again.read(Poll)) >= 5
-    kept = [sqlite_catalog.last_commit(tmp_path / f"{n}.sqlite") for n in range(5)]
+    kept = [sqlite_commit(tmp_path / f"{n}.sqlite") for n in range(5)]
     assert None not in kept
     assert kept == sorted(kept)
 
@@ -53,4 +53,4 @@ def test_a_damaged_catalog_is_not_copied(tmp_path: Path) -> None:
     with pytest.raises(
         LakeError, match=r"SQLite cannot read or copy it.*not a database"
     ):
-        sqlite_catalog.copy(catalog, tmp_path / "copy.sqlite")
+        copy_sqlite(catalog, tmp_path / "copy.sqlite")
