@@ -33,6 +33,7 @@ from news_assets.defs.partitions import last_day, newest_begun_day, utc_now
 from news_assets.defs.resources import mark_of_open_lake
 from news_assets.defs.sensor_cursor import Cursor, times_of_tick
 from news_assets.errors import IndexingError
+from news_assets.folders import mark_look
 from news_assets.pipeline import stages
 from news_assets.pipeline.run_planner import (
     AgencyDay,
@@ -48,7 +49,6 @@ from news_assets.pipeline.schedule import Speed, due_sources, sources_of_runs
 from news_assets.ports.search_index import SearchIndex
 from news_assets.records.articles import SourceState
 from news_assets.records.desks import Desk, Source
-from news_assets.store.data_folder import mark_look
 from news_assets.store.lake import Lake
 from news_assets.store.queries.backlog import PROVISIONAL, pending_entries, stale_rows
 from news_assets.store.queries.freshness import lost_documents

@@ -19,7 +19,15 @@ import duckdb
 
 from news_assets.errors import LakeError
 from news_assets.folders import private_folder
-from news_assets.store.address import LAKE, Address, data_copy_of, lake_error, quoted
+from news_assets.store.address import (
+    LAKE,
+    Address,
+    DataFolder,
+    data_copy_of,
+    files_in_use,
+    lake_error,
+    quoted,
+)
 from news_assets.store.catalog_copies import (
     copy_postgres,
     copy_sqlite,
@@ -29,7 +37,6 @@ from news_assets.store.catalog_copies import (
     sqlite_commit,
 )
 from news_assets.store.connection import connect, write_lock_of
-from news_assets.store.data_folder import DataFolder, files_in_use
 from news_assets.store.lake import Lake
 from news_assets.store.transaction import Transaction
 from news_assets.store.upgrade import (

@@ -215,7 +215,9 @@ def put_back_postgres(
         if present:
             _execute_there(cursor, f'CREATE SCHEMA "{kept_as}"')
         for name in present:
-            _execute_there(cursor, f'ALTER TABLE public."{name}" SET SCHEMA "{kept_as}"')
+            _execute_there(
+                cursor, f'ALTER TABLE public."{name}" SET SCHEMA "{kept_as}"'
+            )
         cursor.execute("CALL pg_clear_cache()")
         tables = (
             "SELECT table_name FROM duckdb_tables() WHERE database_name = ? AND table_name LIKE"
