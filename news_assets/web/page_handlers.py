@@ -32,7 +32,7 @@ from news_assets.ports.search_index import FACET_LABELS, FILTER_LABELS
 from news_assets.records.articles import RawArticle
 from news_assets.records.meetings import MeetingStatus
 from news_assets.records.reading import WITHDRAWN
-from news_assets.store.changes import CursorError
+from news_assets.store.queries.changes import CursorError
 from news_assets.store.queries.report import count_day
 from news_assets.store.queries.story_contents import story_of_article
 from news_assets.web.answers import ArticleView, SourceItem

@@ -11,8 +11,13 @@ from news_assets.records.derived import (
     IndexedDocument,
 )
 from news_assets.records.desks import KeepDays
-from news_assets.store.changes import Cursor, CursorError, newest_cursor, read_changes
 from news_assets.store.lake import Lake
+from news_assets.store.queries.changes import (
+    Cursor,
+    CursorError,
+    newest_cursor,
+    read_changes,
+)
 from news_assets.store.retention import delete_old_rows
 from news_assets.store.transaction import Transaction
 from news_assets.store.upgrade import read_identity, write_identity
