@@ -86,7 +86,7 @@ _STAGES = (
     f"""
     INSERT INTO indexed_documents BY NAME
     SELECT article_id, desk, agency, day,
-        sha256(concat_ws(chr(10), '{DOCUMENT_STATE.version}', content_hash, sha256('i' || article_id), '',
+        sha256(concat_ws(chr(10), '{DOCUMENT_STATE.code_version}', content_hash, sha256('i' || article_id), '',
             'minilm', sha256('v' || article_id), 'Ministério ' || agency)) AS document_hash,
         true AS has_vector, fetched_at AS indexed_at, 'ok' AS outcome, trace_id
     FROM raw_articles WHERE day BETWEEN $1 AND $2
