@@ -9,10 +9,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from news_assets.clients import theme_models
 from news_assets.clients.embedding.exported_models import BUILT_IN_MODEL
-from news_assets.clients.local_enrichers import LocalEnrichers
-from news_assets.clients.theme_models import AboutClassifier
+from news_assets.clients.local_enrichers import (
+    PACKAGED_VECTORS,
+    AboutClassifier,
+    LocalEnrichers,
+    current_version,
+    load_classifier,
+    save_classifier,
+    vectors_file,
+    vectors_of,
+)
 from news_assets.errors import EmbedError, EnrichError
 from news_assets.pipeline.enrich.theme_training import train
 from news_assets.pipeline.enrich.theme_vectors import NO_THEME, VERSION, ThemeClassifier
@@ -106,11 +113,11 @@ def enricher(folder: Path, vector: tuple[float, float] = (0.0, 1.0)) -> LocalEnr
 def test_a_stored_classifier_is_read_as_it_was(
     tmp_path: Path, classifier: ThemeClassifier
 ) -> None:
-    assert theme_models.current_version(tmp_path, "d") is None
-    theme_models.save(tmp_path, "d", classifier, ABOUT)
-    found, about = theme_models.load(tmp_path, "d", "v1")
+    assert current_version(tmp_path, "d") is None
+    save_classifier(tmp_path, "d", classifier, ABOUT)
+    found, about = load_classifier(tmp_path, "d", "v1")
     read = examples(taxonomy(tmp_path))[0]
-    assert theme_models.current_version(tmp_path, "d") == "v1"
+    assert current_version(tmp_path, "d") == "v1"
     assert about == ABOUT
     assert found.probabilities(read.found, read.vector, {}) == classifier.probabilities(
         read.found, read.vector, {}
@@ -123,7 +130,7 @@ def test_the_enricher_of_a_desk_uses_its_newest_classifier(
     local = enricher(tmp_path)
     assert local.for_desk(desk("d", enrich=WORDS)) is local
 
-    theme_models.save(tmp_path, "d", classifier, ABOUT)
+    save_classifier(tmp_path, "d", classifier, ABOUT)
     first = local.for_desk(desk("d"))
     found = first.enrich("", text_of("sport", 2), "en")
     assert (found.theme_path, found.theme_labels, found.theme_reason) == (
@@ -136,7 +143,7 @@ def test_the_enricher_of_a_desk_uses_its_newest_classifier(
     assert local.for_desk(desk("d", enrich=WORDS)) is local
     assert local.for_desk(desk("other", enrich=WORDS)) is local
 
-    theme_models.save(tmp_path, "d", classifier, replace(ABOUT, version="v2"))
+    save_classifier(tmp_path, "d", classifier, replace(ABOUT, version="v2"))
     assert [first.model, local.for_desk(desk("d")).model] == [
         f"{local.model}+v1",
         f"{local.model}+v2",
@@ -158,7 +165,7 @@ def test_no_theme_is_learnt_from_labels(tmp_path: Path) -> None:
         replace(one, code=NO_THEME) if one.code == "sport" else one
         for one in examples(themes)
     ]
-    theme_models.save(tmp_path, "d", train(given, themes, EMBEDDING_MODEL)[0], ABOUT)
+    save_classifier(tmp_path, "d", train(given, themes, EMBEDDING_MODEL)[0], ABOUT)
     found = enricher(tmp_path).for_desk(desk("d")).enrich("", text_of("sport", 2), "en")
     assert (found.theme_path, found.theme_reason) == (
         (),
@@ -179,30 +186,30 @@ def test_vectors_of_themes_are_made_once_and_again_if_the_file_is_spoilt(
     tmp_path: Path,
 ) -> None:
     themes, embedder = taxonomy(tmp_path), ByTheme()
-    first = theme_models.vectors_of(tmp_path, themes, embedder)
+    first = vectors_of(tmp_path, themes, embedder)
     [file] = (tmp_path / "theme_vectors").iterdir()
     assert (
-        theme_models.vectors_of(tmp_path, themes, embedder).directions.tolist()
+        vectors_of(tmp_path, themes, embedder).directions.tolist()
         == first.directions.tolist()
     )
     assert embedder.calls == 1
     file.write_bytes(b"PK")
-    theme_models.vectors_of(tmp_path, themes, embedder)
+    vectors_of(tmp_path, themes, embedder)
     assert embedder.calls == 2
 
 
 def test_the_package_has_the_vectors_of_its_taxonomies_as_they_are() -> None:
     """After a change of a taxonomy run `python -m news_assets_tests.theme_vectors`."""
     names = {
-        theme_models.vectors_file(load_taxonomy(file), BUILT_IN_MODEL, 384)
+        vectors_file(load_taxonomy(file), BUILT_IN_MODEL, 384)
         for file in (BUILT_IN, CIVIC_TOPICS)
     }
-    assert {file.name for file in theme_models.PACKAGED_VECTORS.iterdir()} == names
+    assert {file.name for file in PACKAGED_VECTORS.iterdir()} == names
 
 
 def test_vectors_of_the_package_are_used_without_embedding(tmp_path: Path) -> None:
     embedder = ByTheme(model=BUILT_IN_MODEL, dim=384)
-    vectors = theme_models.vectors_of(tmp_path, load_taxonomy(BUILT_IN), embedder)
+    vectors = vectors_of(tmp_path, load_taxonomy(BUILT_IN), embedder)
     assert (embedder.calls, vectors.directions.shape[1]) == (0, 384)
 
 
@@ -220,7 +227,7 @@ def test_without_an_embedding_model_themes_are_found_by_words(
 def test_levels_below_the_first_are_found_by_words(
     tmp_path: Path, classifier: ThemeClassifier
 ) -> None:
-    theme_models.save(tmp_path, "d", classifier, ABOUT)
+    save_classifier(tmp_path, "d", classifier, ABOUT)
     text = "The doctor, the ward and the clinic: nursing staff of the night shift, and a nurse"
     found = (
         enricher(tmp_path, (1.0, 0.0))
@@ -233,16 +240,14 @@ def test_levels_below_the_first_are_found_by_words(
 def test_a_text_without_words_keeps_the_answer_of_the_local_enricher(
     tmp_path: Path, classifier: ThemeClassifier
 ) -> None:
-    theme_models.save(tmp_path, "d", classifier, ABOUT)
+    save_classifier(tmp_path, "d", classifier, ABOUT)
     assert enricher(tmp_path).for_desk(desk("d")).enrich("", "", "en").theme_path == ()
 
 
 def test_a_classifier_of_another_taxonomy_is_not_used(
     tmp_path: Path, classifier: ThemeClassifier, caplog: pytest.LogCaptureFixture
 ) -> None:
-    theme_models.save(
-        tmp_path, "d", replace(classifier, taxonomy_version="other"), ABOUT
-    )
+    save_classifier(tmp_path, "d", replace(classifier, taxonomy_version="other"), ABOUT)
     local = enricher(tmp_path)
     assert local.for_desk(desk("d")).model == f"{local.model}+{VERSION}"
     assert (
@@ -254,9 +259,7 @@ def test_a_classifier_of_another_taxonomy_is_not_used(
 def test_a_classifier_for_vectors_of_another_model_is_refused(
     tmp_path: Path, classifier: ThemeClassifier
 ) -> None:
-    theme_models.save(
-        tmp_path, "d", replace(classifier, embedding_model="other"), ABOUT
-    )
+    save_classifier(tmp_path, "d", replace(classifier, embedding_model="other"), ABOUT)
     with pytest.raises(
         EnrichError,
         match="trained on vectors of other, but the model is two dimensions: set NEWS_EMB",
@@ -282,7 +285,7 @@ def _narrowed(file: Path) -> None:
 def test_a_spoilt_file_is_one_clear_line(
     tmp_path: Path, classifier: ThemeClassifier, spoil: object
 ) -> None:
-    file = theme_models.save(tmp_path, "d", classifier, ABOUT)
+    file = save_classifier(tmp_path, "d", classifier, ABOUT)
     spoil(file)  # type: ignore[operator]
     with pytest.raises(
         EnrichError,
@@ -295,7 +298,7 @@ def test_a_spoilt_file_is_one_clear_line(
 def test_the_version_in_use_is_a_name_and_no_path(
     tmp_path: Path, classifier: ThemeClassifier
 ) -> None:
-    theme_models.save(tmp_path, "d", classifier, ABOUT)
+    save_classifier(tmp_path, "d", classifier, ABOUT)
     (tmp_path / "themes/d/current").write_text("../v1")
     with pytest.raises(EnrichError, match="current: names no version"):
         enricher(tmp_path).for_desk(desk("d"))
