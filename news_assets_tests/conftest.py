@@ -49,22 +49,22 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Start with the files that take longest: a long file that comes last keeps a
     single process busy.
 
-    These are the files with a time limit of their own, then some folders, and among
-    equals the files with the most slow tests.
+    These are the files with a time limit of their own, then those with slow tests, of
+    both some folders first, and among equals the files with the most slow tests.
     """
     long_files = {item.path for item in items if item.get_closest_marker("timeout")}
     slow = Counter(item.path for item in items if item.get_closest_marker("slow"))
     folders = ("soak", "graph", "store", "commands")
 
-    def rank(item: pytest.Item) -> int:
-        if item.path in long_files:
-            return 0
-        for number, folder in enumerate(folders, 1):
+    def rank(item: pytest.Item) -> tuple[bool, bool, int, int]:
+        number = len(folders)
+        for at, folder in enumerate(folders):
             if folder in item.path.parts:
-                return number
-        return len(folders) + 1
+                number = at
+        path = item.path
+        return path not in long_files, not slow[path], number, -slow[path]
 
-    items.sort(key=lambda item: (rank(item), -slow[item.path]))
+    items.sort(key=rank)
 
 
 def pytest_collection_finish() -> None:

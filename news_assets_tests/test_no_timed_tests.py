@@ -30,6 +30,7 @@ SCRIPTS = {
 }
 WITH_CLOCK = {
     "benchmarks.py": "a script that keeps how long each step takes",
+    "ci.py": "a script that keeps how long each step takes",
     "compose.py": "a script that prints how long each step takes",
     "scaleout.py": "a script that prints how long each step takes",
     "clients/web/conftest.py": "stamps each request, for the pauses between requests",

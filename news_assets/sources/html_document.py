@@ -11,7 +11,8 @@ from lxml import etree
 from lxml.html import HtmlElement, HTMLParser
 
 from news_assets.records.reading import Page
-from news_assets.text.html import decode, plain_text
+from news_assets.text.charset import decode
+from news_assets.text.html import plain_text
 from news_assets.text.limits import clean_text
 from news_assets.text.urls import resolve
 

@@ -1,5 +1,6 @@
-"""A pytest plugin: CPU time of every test, the most expensive ones and the sum of each
-folder, in one file.
+"""A pytest plugin: CPU time of every test, the most expensive ones, the sum of each
+folder and the files that took longest, in one file. What the quick and the slow tests
+cost is printed.
 
 CPU time of the test process and of its children that have ended, in seconds. It says
 more than the wall time, which other processes on the machine change.
@@ -7,6 +8,7 @@ more than the wall time, which other processes on the machine change.
 
 import os
 from collections import Counter
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +18,29 @@ FILE = "test_costs.txt"  # in pytest's cache folder
 MOST = 20
 
 
+@dataclass
+class Kind:
+    """What the quick or the slow tests cost and how they ended."""
+
+    outcomes: Counter[str] = field(default_factory=Counter)
+    cpu_s: float = 0.0
+
+    def __str__(self) -> str:
+        ends = ", ".join(
+            f"{self.outcomes[outcome]} {outcome}"
+            for outcome in ("passed", "skipped", "failed")
+        )
+        return f"{ends}; {self.cpu_s / 60:.1f} minutes of CPU"
+
+
 class CostReport:
     """Measures in each worker and writes in the process that collects their reports."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
         self._cpu_s: Counter[str] = Counter()
+        self._wall_s: Counter[str] = Counter()  # by file
+        self._kinds = {"quick": Kind(), "slow": Kind()}
         self._last_s = _cpu_s()
 
     def pytest_runtest_logstart(self) -> None:
@@ -37,7 +56,13 @@ class CostReport:
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        self._cpu_s[report.nodeid] += getattr(report, "cpu_s", 0.0)
+        cpu_s = getattr(report, "cpu_s", 0.0)
+        self._cpu_s[report.nodeid] += cpu_s
+        self._wall_s[report.nodeid.partition("::")[0]] += report.duration
+        kind = self._kinds["slow" if "slow" in report.keywords else "quick"]
+        kind.cpu_s += cpu_s
+        if report.when == "call" or not report.passed:
+            kind.outcomes[report.outcome] += 1
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         cache = getattr(self._config, "cache", None)  # none with `-p no:cacheprovider`
@@ -48,14 +73,14 @@ class CostReport:
         ):
             return
         file = Path(cache.mkdir("costs")) / FILE
-        file.write_text("\n".join(report_of(self._cpu_s)) + "\n", encoding="utf-8")
-        minutes = self._cpu_s.total() / 60
-        terminalreporter.line(
-            f"{minutes:.1f} minutes of CPU; what they went to: {file}"
-        )
+        lines = report_of(self._cpu_s, self._wall_s)
+        file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        for name, kind in self._kinds.items():
+            terminalreporter.line(f"{name} tests: {kind}")
+        terminalreporter.line(f"what the CPU time went to: {file}")
 
 
-def report_of(cpu_s: Counter[str]) -> list[str]:
+def report_of(cpu_s: Counter[str], wall_s: Counter[str]) -> list[str]:
     """Return the lines of the report."""
     folders: Counter[str] = Counter()
     for name, seconds in cpu_s.items():
@@ -68,6 +93,8 @@ def report_of(cpu_s: Counter[str]) -> list[str]:
     lines += [f"{seconds / 60:8.2f}  {name}" for name, seconds in folders.most_common()]
     lines += ["", f"seconds of the {MOST} most expensive tests"]
     lines += [f"{seconds:8.1f}  {name}" for name, seconds in cpu_s.most_common(MOST)]
+    lines += ["", f"seconds of the {MOST} files that took longest"]
+    lines += [f"{seconds:8.1f}  {name}" for name, seconds in wall_s.most_common(MOST)]
     return lines
 
 
