@@ -13,9 +13,15 @@ from news_assets.commands.opening import desks_with_key
 from news_assets.commands.terminal import documents, report
 from news_assets.desks.desk_files import load_desks, parse_desk, path_of, read_text
 from news_assets.desks.desk_spec import DESK_KEY
-from news_assets.desks.import_plan import Additions, ImportRows, plan_import
+from news_assets.desks.import_plan import (
+    Additions,
+    ImportRows,
+    extended_text,
+    new_desk_text,
+    plan_import,
+    replace_file,
+)
 from news_assets.desks.site_lists import parse_source_file
-from news_assets.desks.yaml_edit import extended_text, new_desk_text, replace_file
 from news_assets.errors import NewsAssetsError
 from news_assets.records.desks import Desk
 from news_assets.settings import Settings

@@ -241,8 +241,8 @@ _MAX_FILES = 2000  # of one client; they are read together
 
 def parse_meetings() -> None:
     """Read the saved answers of civic vendors that standard input names."""
-    from news_assets.sources.civic.reading.identity import owner_of
-    from news_assets.sources.civic.reading.meetings import ParseContext
+    from news_assets.sources.civic.identity import owner_of
+    from news_assets.sources.civic.meetings import ParseContext
     from news_assets.sources.civic.vendors import read_answers
 
     with ProcessSandbox() as sandbox:
@@ -307,7 +307,7 @@ def _present(stated: object, zone: ZoneInfo) -> datetime:
 
 
 def _meeting_line(meeting: Meeting, kind: str, owner: str) -> Item:
-    from news_assets.sources.civic.reading.identity import meeting_id
+    from news_assets.sources.civic.identity import meeting_id
 
     return {
         "meeting_id": meeting_id(owner or kind, kind, meeting),

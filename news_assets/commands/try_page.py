@@ -15,9 +15,13 @@ from news_assets.commands.jsonlines import write_line
 from news_assets.commands.terminal import Json, documents, report
 from news_assets.desks.desk_files import explain, load_desks
 from news_assets.desks.desk_spec import BY_SELECTORS
-from news_assets.desks.import_plan import ImportRow, plan_import, web_address
+from news_assets.desks.import_plan import (
+    ImportRow,
+    pasted_text,
+    plan_import,
+    web_address,
+)
 from news_assets.desks.source_options import PageRuleSpec, SelectorsSpec
-from news_assets.desks.yaml_edit import pasted_text
 from news_assets.desks.yaml_nodes import one_line, quoted
 from news_assets.errors import NewsAssetsError, without_credentials
 from news_assets.pipeline.page.extract import rule_on

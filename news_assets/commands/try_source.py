@@ -21,11 +21,11 @@ from news_assets.commands.try_page import desk_with_key, try_selectors
 from news_assets.desks.desk_files import load_desks
 from news_assets.desks.import_plan import (
     ImportRow,
+    pasted_text,
     plan_import,
     same_source_key,
     web_address,
 )
-from news_assets.desks.yaml_edit import pasted_text
 from news_assets.desks.yaml_nodes import one_line, quoted
 from news_assets.errors import NewsAssetsError, without_credentials
 from news_assets.pipeline.poll.candidates import (

@@ -1,7 +1,7 @@
 """Meetings of councils and bodies as their vendors publish them, what reading one
 answer gives, and their rows.
 
-Ids are the vendor's own here (`vendor_id`); `sources/civic/reading/identity.py` makes ours.
+Ids are the vendor's own here (`vendor_id`); `sources/civic/identity.py` makes ours.
 Times are aware and in the agency's zone, because a meeting's day and hour are local.
 None means unknown; an empty tuple or text means none.
 """

@@ -42,7 +42,7 @@ from news_assets.pipeline.schedule import (
 from news_assets.records.articles import SourceState
 from news_assets.records.desks import Access, Source, VendorLimits
 from news_assets.records.meetings import Link, Meeting, MeetingListing, Request
-from news_assets.sources.civic.reading.identity import changed_days, fingerprints
+from news_assets.sources.civic.identity import changed_days, fingerprints
 from news_assets.sources.civic.vendors import CIVIC_KINDS
 
 MAX_PASS_S, MAX_RATIO, MAX_MEDIAN_MINUTES = 7200.0, 0.10, 10.0

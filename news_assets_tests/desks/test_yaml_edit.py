@@ -6,8 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from news_assets.desks.desk_files import parse_desk
-from news_assets.desks.import_plan import Additions, ImportRow, plan_import
-from news_assets.desks.yaml_edit import extended_text, new_desk_text, replace_file
+from news_assets.desks.import_plan import (
+    Additions,
+    ImportRow,
+    extended_text,
+    new_desk_text,
+    plan_import,
+    replace_file,
+)
 from news_assets.errors import DeskFileError
 
 KINDS = ("feed",)

@@ -38,13 +38,13 @@ from news_assets.records.articles import RawArticle
 from news_assets.records.desks import DepthRules, EnrichRules
 from news_assets.records.reading import Page
 from news_assets.sources import discovery, platforms, selector_proposal
-from news_assets.sources.civic.reading.meeting_prose import (
+from news_assets.sources.civic.meeting_prose import (
     ItemName,
     decisions_of,
     participation_of,
 )
-from news_assets.sources.civic.reading.meetings import ParseContext, location_of
-from news_assets.sources.civic.reading.moments import clock_of_text, moment_of_text
+from news_assets.sources.civic.meetings import ParseContext, location_of
+from news_assets.sources.civic.moments import clock_of_text, moment_of_text
 from news_assets.sources.civic.vendors import read_answers
 from news_assets.sources.source_kinds import KINDS
 from news_assets.sources.storable_entries import bounded, unique

@@ -26,7 +26,7 @@ from news_assets.records.articles import ArticleRevision, FeedEntry, RawArticle
 from news_assets.records.derived import Failure
 from news_assets.records.meetings import ParticipationFact, StoredItem, StoredMeeting
 from news_assets.records.reading import WITHDRAWN, StoredDocument
-from news_assets.sources.civic.reading.meeting_prose import (
+from news_assets.sources.civic.meeting_prose import (
     ItemName,
     decisions_of,
     participation_of,

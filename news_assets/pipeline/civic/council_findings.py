@@ -23,7 +23,7 @@ from news_assets.records.meetings import (
     StoredMeeting,
 )
 from news_assets.records.reading import Outcome, Page
-from news_assets.sources.civic.reading.identity import (
+from news_assets.sources.civic.identity import (
     fingerprint,
     listed_key,
     merged,

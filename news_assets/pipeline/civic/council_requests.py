@@ -25,14 +25,14 @@ from news_assets.records.meetings import (
     StoredItem,
     StoredMeeting,
 )
-from news_assets.sources.civic.reading.identity import (
+from news_assets.sources.civic.identity import (
     UNDATED,
     changed_days,
     fingerprints,
     item_id,
     listed_key,
 )
-from news_assets.sources.civic.reading.meetings import listed_again
+from news_assets.sources.civic.meetings import listed_again
 
 _logger = logging.getLogger(__name__)
 

@@ -33,7 +33,7 @@ from news_assets.records.meetings import (
     StoredMeeting,
     Vote,
 )
-from news_assets.sources.civic.reading.identity import item_id
+from news_assets.sources.civic.identity import item_id
 from news_assets.text.limits import line
 
 REMOVED: Final = "no longer on the agenda"

@@ -31,7 +31,7 @@ from news_assets.records.meetings import (
     StoredMeeting,
     same_values,
 )
-from news_assets.sources.civic.reading.identity import fingerprint, id_of_key
+from news_assets.sources.civic.identity import fingerprint, id_of_key
 from news_assets.text.dates import zone_info
 from news_assets.text.fingerprint import normal_words
 from news_assets.text.limits import line

@@ -37,7 +37,7 @@ from news_assets.records.meetings import (
     StoredItem,
     StoredMeeting,
 )
-from news_assets.sources.civic.reading.identity import id_of_key
+from news_assets.sources.civic.identity import id_of_key
 from news_assets.text.dates import day_of
 from news_assets.text.fingerprint import article_id, normal_words
 from news_assets.text.limits import line

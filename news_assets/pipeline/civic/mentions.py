@@ -11,7 +11,7 @@ from datetime import date, timedelta
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from news_assets.sources.civic.reading.numbering import canonical_file
+from news_assets.sources.civic.numbering import canonical_file
 from news_assets.text.prose import prose, sentences
 from news_assets.text.words import fold
 

@@ -16,8 +16,8 @@ from news_assets.errors import ReadingError
 from news_assets.pipeline.documents.document_kinds import kind_of
 from news_assets.pipeline.documents.docx import numbered_paragraphs
 from news_assets.records.meetings import AgendaItem, Meeting
-from news_assets.sources.civic.reading.agenda_pages import agenda_of
-from news_assets.sources.civic.reading.numbering import with_matter_numbers
+from news_assets.sources.civic.agenda_pages import agenda_of
+from news_assets.sources.civic.numbering import with_matter_numbers
 from news_assets.text.limits import clean_text
 
 if TYPE_CHECKING:

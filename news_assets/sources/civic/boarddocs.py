@@ -26,20 +26,20 @@ from news_assets.records.meetings import (
     Request,
 )
 from news_assets.records.reading import Page
-from news_assets.sources.civic.reading.agenda_pages import (
+from news_assets.sources.civic.agenda_pages import (
     notes_beside,
     visible_lines,
     with_notes,
 )
-from news_assets.sources.civic.reading.meetings import ParseContext, meeting_of
-from news_assets.sources.civic.reading.moments import (
+from news_assets.sources.civic.meetings import ParseContext, meeting_of
+from news_assets.sources.civic.moments import (
     Moment,
     clock_of_text,
     day_of_text,
     wall_clock,
 )
-from news_assets.sources.civic.reading.numbering import file_in, split_number
-from news_assets.sources.civic.reading.page_values import (
+from news_assets.sources.civic.numbering import file_in, split_number
+from news_assets.sources.civic.page_values import (
     Object,
     Requests,
     href_of,

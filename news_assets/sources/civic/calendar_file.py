@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 from news_assets.errors import SourceError
 from news_assets.records.meetings import Link, Meeting, MeetingListing
 from news_assets.records.reading import Page
-from news_assets.sources.civic.reading.identity import digest
-from news_assets.sources.civic.reading.meetings import (
+from news_assets.sources.civic.identity import digest
+from news_assets.sources.civic.meetings import (
     ParseContext,
     location_of,
     meeting_of,
 )
-from news_assets.sources.civic.reading.moments import Moment
-from news_assets.sources.civic.reading.page_values import (
+from news_assets.sources.civic.moments import Moment
+from news_assets.sources.civic.page_values import (
     Requests,
     listing_changed,
     optional_link,

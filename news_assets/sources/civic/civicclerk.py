@@ -20,9 +20,9 @@ from news_assets.records.meetings import (
     Request,
 )
 from news_assets.records.reading import Page
-from news_assets.sources.civic.reading.meetings import ParseContext, meeting_of
-from news_assets.sources.civic.reading.moments import utc_time, wall_clock
-from news_assets.sources.civic.reading.page_values import (
+from news_assets.sources.civic.meetings import ParseContext, meeting_of
+from news_assets.sources.civic.moments import utc_time, wall_clock
+from news_assets.sources.civic.page_values import (
     Object,
     Requests,
     json_of,

@@ -21,9 +21,9 @@ from lxml.html import HtmlElement
 
 from news_assets.records.meetings import Link, Meeting, MeetingListing, Request
 from news_assets.records.reading import Page
-from news_assets.sources.civic.reading.meetings import ParseContext, meeting_of
-from news_assets.sources.civic.reading.moments import Moment, day_of_text
-from news_assets.sources.civic.reading.page_values import (
+from news_assets.sources.civic.meetings import ParseContext, meeting_of
+from news_assets.sources.civic.moments import Moment, day_of_text
+from news_assets.sources.civic.page_values import (
     Requests,
     href_of,
     listing_changed,

@@ -22,16 +22,16 @@ from news_assets.records.meetings import (
     Request,
 )
 from news_assets.records.reading import Page
-from news_assets.sources.civic.reading.agenda_pages import (
+from news_assets.sources.civic.agenda_pages import (
     Headings,
     agenda_of,
     notes_beside,
     visible_lines,
 )
-from news_assets.sources.civic.reading.meetings import ParseContext, meeting_of
-from news_assets.sources.civic.reading.moments import Moment, day_of_text
-from news_assets.sources.civic.reading.numbering import first_file
-from news_assets.sources.civic.reading.page_values import (
+from news_assets.sources.civic.meetings import ParseContext, meeting_of
+from news_assets.sources.civic.moments import Moment, day_of_text
+from news_assets.sources.civic.numbering import first_file
+from news_assets.sources.civic.page_values import (
     Requests,
     attachments_of,
     links_in,

@@ -28,7 +28,7 @@ from news_assets.records.meetings import (
     Request,
 )
 from news_assets.records.reading import Page
-from news_assets.sources.civic.reading.agenda_pages import (
+from news_assets.sources.civic.agenda_pages import (
     Line,
     Lines,
     agenda_of,
@@ -38,13 +38,13 @@ from news_assets.sources.civic.reading.agenda_pages import (
     notes_beside,
     texts_of_row,
 )
-from news_assets.sources.civic.reading.meetings import (
+from news_assets.sources.civic.meetings import (
     ParseContext,
     location_of,
     meeting_of,
 )
-from news_assets.sources.civic.reading.moments import Moment, day_of_text, wall_clock
-from news_assets.sources.civic.reading.page_values import (
+from news_assets.sources.civic.moments import Moment, day_of_text, wall_clock
+from news_assets.sources.civic.page_values import (
     Object,
     Requests,
     href_of,

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from lxml.html import HtmlElement
 
 from news_assets.records.reading import Page
-from news_assets.sources.civic.reading.page_values import origin_of, parameter
+from news_assets.sources.civic.page_values import origin_of, parameter
 from news_assets.sources.html_document import base_of, html_tree, select, words_of
 from news_assets.text.urls import web_url
 

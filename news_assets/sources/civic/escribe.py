@@ -25,11 +25,11 @@ from news_assets.records.meetings import (
     Vote,
 )
 from news_assets.records.reading import Page
-from news_assets.sources.civic.reading.agenda_pages import agenda_of, notes_beside
-from news_assets.sources.civic.reading.meeting_prose import decision_of
-from news_assets.sources.civic.reading.meetings import ParseContext, meeting_of
-from news_assets.sources.civic.reading.moments import Moment, moment_of_text
-from news_assets.sources.civic.reading.page_values import (
+from news_assets.sources.civic.agenda_pages import agenda_of, notes_beside
+from news_assets.sources.civic.meeting_prose import decision_of
+from news_assets.sources.civic.meetings import ParseContext, meeting_of
+from news_assets.sources.civic.moments import Moment, moment_of_text
+from news_assets.sources.civic.page_values import (
     Object,
     Requests,
     attachments_of,

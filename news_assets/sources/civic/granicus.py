@@ -31,29 +31,29 @@ from news_assets.records.meetings import (
     Request,
 )
 from news_assets.records.reading import Page
-from news_assets.sources.civic.reading.agenda_pages import (
+from news_assets.sources.civic.agenda_pages import (
     notes_beside,
     visible_lines,
     with_notes,
 )
-from news_assets.sources.civic.reading.identity import listed_key
-from news_assets.sources.civic.reading.meetings import (
+from news_assets.sources.civic.identity import listed_key
+from news_assets.sources.civic.meetings import (
     ParseContext,
     location_of,
     meeting_of,
 )
-from news_assets.sources.civic.reading.moments import (
+from news_assets.sources.civic.moments import (
     Moment,
     clock_of_text,
     day_of_text,
     moment_of_text,
 )
-from news_assets.sources.civic.reading.numbering import (
+from news_assets.sources.civic.numbering import (
     first_file,
     number_alone,
     split_number,
 )
-from news_assets.sources.civic.reading.page_values import (
+from news_assets.sources.civic.page_values import (
     Requests,
     first_match,
     first_parameter,

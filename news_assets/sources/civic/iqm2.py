@@ -23,16 +23,16 @@ from news_assets.records.meetings import (
     MeetingListing,
 )
 from news_assets.records.reading import Page
-from news_assets.sources.civic.reading.agenda_pages import (
+from news_assets.sources.civic.agenda_pages import (
     Headings,
     notes_beside,
     page_of_item,
     with_notes,
 )
-from news_assets.sources.civic.reading.meeting_prose import decision_of
-from news_assets.sources.civic.reading.meetings import ParseContext, meeting_of
-from news_assets.sources.civic.reading.moments import moment_of_text
-from news_assets.sources.civic.reading.page_values import (
+from news_assets.sources.civic.meeting_prose import decision_of
+from news_assets.sources.civic.meetings import ParseContext, meeting_of
+from news_assets.sources.civic.moments import moment_of_text
+from news_assets.sources.civic.page_values import (
     Requests,
     attachments_of,
     first_match,

@@ -40,17 +40,17 @@ from news_assets.records.meetings import (
 )
 from news_assets.records.reading import Page
 from news_assets.sources.civic.legistar_pages import parse as parse_pages
-from news_assets.sources.civic.reading.meetings import (
+from news_assets.sources.civic.meetings import (
     ParseContext,
     location_of,
     meeting_of,
 )
-from news_assets.sources.civic.reading.moments import (
+from news_assets.sources.civic.moments import (
     day_of_text,
     moment_of_texts,
     utc_time,
 )
-from news_assets.sources.civic.reading.page_values import (
+from news_assets.sources.civic.page_values import (
     Object,
     Requests,
     is_json,

@@ -23,19 +23,19 @@ from news_assets.records.meetings import (
     Vote,
 )
 from news_assets.records.reading import Page
-from news_assets.sources.civic.reading.agenda_pages import (
+from news_assets.sources.civic.agenda_pages import (
     notes_beside,
     page_of_item,
     with_notes,
 )
-from news_assets.sources.civic.reading.identity import listed_key
-from news_assets.sources.civic.reading.meetings import (
+from news_assets.sources.civic.identity import listed_key
+from news_assets.sources.civic.meetings import (
     ParseContext,
     location_of,
     meeting_of,
 )
-from news_assets.sources.civic.reading.moments import moment_of_texts
-from news_assets.sources.civic.reading.page_values import (
+from news_assets.sources.civic.moments import moment_of_texts
+from news_assets.sources.civic.page_values import (
     Requests,
     attachments_of,
     dateless_rows,

@@ -27,21 +27,21 @@ from news_assets.records.meetings import (
     MeetingListing,
 )
 from news_assets.records.reading import Page
-from news_assets.sources.civic.reading.agenda_pages import agenda_of, notes_beside
-from news_assets.sources.civic.reading.meetings import (
+from news_assets.sources.civic.agenda_pages import agenda_of, notes_beside
+from news_assets.sources.civic.meetings import (
     ParseContext,
     location_of,
     meeting_of,
 )
-from news_assets.sources.civic.reading.moments import (
+from news_assets.sources.civic.moments import (
     Moment,
     clock_of_text,
     day_of_text,
     moment_of_text,
     wall_clock,
 )
-from news_assets.sources.civic.reading.numbering import number_alone, split_number
-from news_assets.sources.civic.reading.page_values import (
+from news_assets.sources.civic.numbering import number_alone, split_number
+from news_assets.sources.civic.page_values import (
     Object,
     Requests,
     attachments_of,

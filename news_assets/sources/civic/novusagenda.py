@@ -22,21 +22,21 @@ from news_assets.records.meetings import (
     MeetingListing,
 )
 from news_assets.records.reading import Page
-from news_assets.sources.civic.reading.agenda_pages import (
+from news_assets.sources.civic.agenda_pages import (
     agenda_of,
     notes_beside,
     page_of_item,
     visible_lines,
 )
-from news_assets.sources.civic.reading.identity import listed_key
-from news_assets.sources.civic.reading.meetings import (
+from news_assets.sources.civic.identity import listed_key
+from news_assets.sources.civic.meetings import (
     ParseContext,
     location_of,
     meeting_of,
 )
-from news_assets.sources.civic.reading.moments import Moment, clock_of_text, day_of_text
-from news_assets.sources.civic.reading.numbering import first_file, number_alone
-from news_assets.sources.civic.reading.page_values import (
+from news_assets.sources.civic.moments import Moment, clock_of_text, day_of_text
+from news_assets.sources.civic.numbering import first_file, number_alone
+from news_assets.sources.civic.page_values import (
     Requests,
     dateless_rows,
     first_parameter,

@@ -32,7 +32,7 @@ from news_assets.records.meetings import (
     Request,
 )
 from news_assets.records.reading import Page
-from news_assets.sources.civic.reading.agenda_pages import (
+from news_assets.sources.civic.agenda_pages import (
     Line,
     agenda_of,
     is_cancelled_at_top,
@@ -41,18 +41,18 @@ from news_assets.sources.civic.reading.agenda_pages import (
     page_of_item,
     texts_of_row,
 )
-from news_assets.sources.civic.reading.meetings import (
+from news_assets.sources.civic.meetings import (
     ParseContext,
     location_of,
     meeting_of,
 )
-from news_assets.sources.civic.reading.moments import (
+from news_assets.sources.civic.moments import (
     day_of_text,
     moment_of_text,
     wall_clock,
 )
-from news_assets.sources.civic.reading.numbering import split_number
-from news_assets.sources.civic.reading.page_values import (
+from news_assets.sources.civic.numbering import split_number
+from news_assets.sources.civic.page_values import (
     Object,
     Requests,
     href_of,

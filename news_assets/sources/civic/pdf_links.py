@@ -16,10 +16,10 @@ from lxml.html import HtmlElement
 from news_assets.records.desks import Selectors
 from news_assets.records.meetings import Link, Meeting, MeetingListing
 from news_assets.records.reading import Page
-from news_assets.sources.civic.reading.identity import listed_key
-from news_assets.sources.civic.reading.meetings import ParseContext, meeting_of, role_of
-from news_assets.sources.civic.reading.moments import Moment, moment_of_text
-from news_assets.sources.civic.reading.page_values import (
+from news_assets.sources.civic.identity import listed_key
+from news_assets.sources.civic.meetings import ParseContext, meeting_of, role_of
+from news_assets.sources.civic.moments import Moment, moment_of_text
+from news_assets.sources.civic.page_values import (
     Requests,
     first_match,
     href_of,

@@ -5,7 +5,7 @@ A source's address is the vendor's base for one client:
 `https://webapi.legistar.com/v1/seattle`. A vendor without a function for something
 cannot do it: without `days` it cannot list its past, without `signal` the listing
 itself is the signal. Answers of `signal` and of listings are compared by
-`reading/identity.py`. A new kind is one module, and one entry here and in
+`identity.py`. A new kind is one module, and one entry here and in
 `civic/__init__.py`.
 
 Saved answers of one client are read here too: a single answer, JSON lines of exchanges,
@@ -51,10 +51,10 @@ from news_assets.sources.civic import (
     pdf_links,
     primegov,
 )
-from news_assets.sources.civic.reading.identity import listed_key, merged, with_votes
-from news_assets.sources.civic.reading.meetings import ParseContext
-from news_assets.sources.civic.reading.numbering import with_matter_numbers
-from news_assets.sources.civic.reading.page_values import Requests
+from news_assets.sources.civic.identity import listed_key, merged, with_votes
+from news_assets.sources.civic.meetings import ParseContext
+from news_assets.sources.civic.numbering import with_matter_numbers
+from news_assets.sources.civic.page_values import Requests
 from news_assets.sources.platforms import (
     file_of,
     protection_of_page,

@@ -2,9 +2,9 @@ from dataclasses import replace
 from datetime import date, time
 
 from news_assets.records.meetings import Link, Meeting, MeetingListing
-from news_assets.sources.civic.reading.identity import changed_days, fingerprints
-from news_assets.sources.civic.reading.meetings import meeting_of
-from news_assets.sources.civic.reading.moments import Moment
+from news_assets.sources.civic.identity import changed_days, fingerprints
+from news_assets.sources.civic.meetings import meeting_of
+from news_assets.sources.civic.moments import Moment
 from news_assets_tests.sources.civic.answers import context
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from news_assets.records.meetings import Decision, Vote
-from news_assets.sources.civic.reading.meeting_prose import (
+from news_assets.sources.civic.meeting_prose import (
     ItemName,
     decision_of,
     decisions_of,

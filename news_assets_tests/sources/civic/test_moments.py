@@ -2,7 +2,7 @@ from datetime import UTC, date, datetime, time
 
 import pytest
 
-from news_assets.sources.civic.reading.moments import (
+from news_assets.sources.civic.moments import (
     Moment,
     clock_of_text,
     day_of_text,

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from news_assets.records.meetings import AgendaItem, Meeting
-from news_assets.sources.civic.reading.numbering import (
+from news_assets.sources.civic.numbering import (
     canonical_file,
     file_in,
     number_alone,

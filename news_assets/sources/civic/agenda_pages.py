@@ -16,19 +16,19 @@ from lxml import etree
 from lxml.html import HtmlElement
 
 from news_assets.records.meetings import AgendaItem, Attachment, Meeting
-from news_assets.sources.civic.reading.meeting_prose import participation_of
-from news_assets.sources.civic.reading.meetings import status_of
-from news_assets.sources.civic.reading.moments import (
+from news_assets.sources.civic.meeting_prose import participation_of
+from news_assets.sources.civic.meetings import status_of
+from news_assets.sources.civic.moments import (
     clock_of_text,
     day_of_text,
     moment_of_text,
 )
-from news_assets.sources.civic.reading.numbering import (
+from news_assets.sources.civic.numbering import (
     file_in,
     number_alone,
     split_number,
 )
-from news_assets.sources.civic.reading.page_values import text_of, title_line
+from news_assets.sources.civic.page_values import text_of, title_line
 from news_assets.text.limits import clean_text
 
 _MAX_NOTES_CHARS = 20_000

@@ -22,8 +22,8 @@ from news_assets.records.meetings import (
     MeetingListing,
     Vote,
 )
-from news_assets.sources.civic.reading.agenda_pages import clock_in_notes
-from news_assets.sources.civic.reading.page_values import parameter, unique_links
+from news_assets.sources.civic.agenda_pages import clock_in_notes
+from news_assets.sources.civic.page_values import parameter, unique_links
 from news_assets.text.urls import host_of
 
 _PLAIN = re.compile(r"[A-Za-z0-9._-]{1,60}")

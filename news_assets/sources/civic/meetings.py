@@ -23,8 +23,8 @@ from news_assets.records.meetings import (
     StoredMeeting,
     same_values,
 )
-from news_assets.sources.civic.reading.meeting_prose import participation_of
-from news_assets.sources.civic.reading.moments import Moment
+from news_assets.sources.civic.meeting_prose import participation_of
+from news_assets.sources.civic.moments import Moment
 from news_assets.text.dates import zone_info
 
 # A text has the name before the address where a street number follows a separator:
