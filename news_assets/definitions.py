@@ -14,7 +14,6 @@ from news_assets.defs.asset_checks import (
     build_freshness_checks,
 )
 from news_assets.defs.asset_metadata import build_outside_specs
-from news_assets.defs.backlog_sensors import OpenLake
 from news_assets.defs.desk_sensors import build_desk_sensors
 from news_assets.defs.feed_entries import build_meeting_specs
 from news_assets.defs.jobs import (
@@ -34,6 +33,7 @@ from news_assets.defs.newsroom_assets import (
     build_stories_sensor,
 )
 from news_assets.defs.resources import build_resources, opener_of
+from news_assets.defs.sensor_cursor import OpenLake
 from news_assets.defs.stage_assets import build_desk_assets, code_versions
 from news_assets.desks.desk_files import load_desks, with_neighbours
 from news_assets.records.desks import Desk

@@ -1,13 +1,17 @@
 """Folders that only their owner can read: they hold texts of others, addresses of the
-newsroom, and search keys.
+newsroom, and search keys. The home folder also has the mark that sensors look.
 """
 
+import logging
 import os
 import stat
 from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 
 _OF_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+_LOOKED = "sensors_looked"
+_log = logging.getLogger(__name__)
 
 
 def private_folder(folder: Path) -> Path:
@@ -31,3 +35,19 @@ def close_to_others(folder: Path) -> None:
         found = folder.stat()
         if found.st_uid == os.geteuid() and found.st_mode & _OF_OTHERS:
             folder.chmod(stat.S_IMODE(found.st_mode) & ~_OF_OTHERS)
+
+
+def mark_look(home: Path) -> None:
+    """Store that a sensor looks now; a folder that cannot be written is left as it is."""
+    try:
+        (home / _LOOKED).touch(mode=0o600)
+    except OSError as error:
+        _log.debug("no mark that sensors look: %s", error)
+
+
+def last_look(home: Path) -> datetime | None:
+    """Return when a sensor last looked; None where none has with this folder."""
+    try:
+        return datetime.fromtimestamp((home / _LOOKED).stat().st_mtime, UTC)
+    except OSError:
+        return None

@@ -12,8 +12,8 @@ from types import ModuleType
 
 from news_assets.store.queries import (
     backlog,
+    changes,
     copies,
-    edits,
     freshness,
     listed_articles,
     listed_failures,
@@ -36,7 +36,7 @@ _MODULES = (
     listed_articles,
     listed_failures,
     copies,
-    edits,
+    changes,
     stored_meetings,
     poll_health,
     freshness,

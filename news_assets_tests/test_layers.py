@@ -153,7 +153,7 @@ def test_only_the_copies_of_a_catalog_open_it_with_pythons_sqlite() -> None:
         if part_of(path) != "clients" and "sqlite3" in imports_of(path)
     }
     assert {str(path.relative_to(PACKAGE)) for path in found} == {
-        "store/sqlite_catalog.py",
+        "store/catalog_copies.py",
         # of a catalog that cannot be written, which DuckDB does not open
         "store/connection.py",
     }

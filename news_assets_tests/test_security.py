@@ -8,7 +8,7 @@ from pathlib import Path
 from news_assets.clients import document_reader as reader
 from news_assets.clients.sandbox import LIMIT_S, MEMORY_MB
 from news_assets.clients.web.fetcher import MAX_REDIRECTS, PAGE_CAPS, HttpFetcher
-from news_assets.clients.web.robots import MAX_ROBOTS_BYTES
+from news_assets.clients.web.origins import MAX_ROBOTS_BYTES
 from news_assets.commands.import_sources import MAX_LIST_BYTES
 from news_assets.commands.jsonlines import MAX_FILE_BYTES as MAX_ITEM_BYTES
 from news_assets.commands.jsonlines import MAX_LINE_CHARS

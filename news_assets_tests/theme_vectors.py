@@ -8,10 +8,9 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from news_assets.clients import theme_models
 from news_assets.clients.embedding.embedder import OnnxEmbedder
 from news_assets.clients.embedding.exported_models import BUILT_IN_MODEL
-from news_assets.clients.theme_models import PACKAGED_VECTORS
+from news_assets.clients.local_enrichers import PACKAGED_VECTORS, vectors_of
 from news_assets.taxonomy import BUILT_IN, CIVIC_TOPICS, load_taxonomy
 
 
@@ -22,7 +21,7 @@ def main() -> None:
         models_dir = Path(folder)
         embedder = OnnxEmbedder.open(BUILT_IN_MODEL, models_dir, threads=1)
         for taxonomy in (BUILT_IN, CIVIC_TOPICS):
-            theme_models.vectors_of(models_dir, load_taxonomy(taxonomy), embedder)
+            vectors_of(models_dir, load_taxonomy(taxonomy), embedder)
         PACKAGED_VECTORS.mkdir()
         for file in (models_dir / "theme_vectors").iterdir():
             shutil.copyfile(file, PACKAGED_VECTORS / file.name)

@@ -20,8 +20,8 @@ from news_assets.commands.opening import check_names, desks_with_key, open_lake
 from news_assets.commands.terminal import Desk as DeskOption
 from news_assets.commands.terminal import Json, Terminal
 from news_assets.desks.desk_files import load_desks
-from news_assets.pipeline.freshness.source_health import LEGEND, source_facts
-from news_assets.pipeline.stage_state.declaration import Findings
+from news_assets.pipeline.source_health import LEGEND, source_facts
+from news_assets.pipeline.stage_declaration import Findings
 from news_assets.records.desks import GAP_DAYS, Desk
 from news_assets.settings import Settings
 from news_assets.sources.source_kinds import ALL_KINDS

@@ -28,8 +28,8 @@ from news_assets.commands.terminal import Agency, Json, Terminal
 from news_assets.commands.terminal import Desk as DeskOption
 from news_assets.desks.desk_files import load_desks
 from news_assets.errors import NewsAssetsError
-from news_assets.pipeline.freshness.run_planner import priority_of
 from news_assets.pipeline.poll.poll import PollOptions, poll_agencies
+from news_assets.pipeline.run_planner import priority_of
 from news_assets.pipeline.stages import fetching_stages, stage_named, stage_names
 from news_assets.records.articles import Poll
 from news_assets.records.derived import Failure

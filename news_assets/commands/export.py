@@ -36,7 +36,7 @@ from news_assets.settings import Settings
 from news_assets.sources.source_kinds import ALL_KINDS
 from news_assets.store.tables import TABLES, columns, polars_schema
 from news_assets.store.tables import Table as LakeTable
-from news_assets.text.tabular import json_of, write_csv, write_xlsx
+from news_assets.text.defuse import json_of, write_csv, write_xlsx
 
 if TYPE_CHECKING:
     import polars

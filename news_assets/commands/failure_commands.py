@@ -22,7 +22,7 @@ from news_assets.errors import NewsAssetsError
 from news_assets.pipeline import stages
 from news_assets.pipeline.alerts.outbox import messages_to, send_again
 from news_assets.pipeline.alerts.query_file import Alerts, load_alerts, with_stored
-from news_assets.pipeline.stage_state.failures import make_due
+from news_assets.pipeline.failures import make_due
 from news_assets.ports.services import Reader
 from news_assets.records.alerts import OPERATORS, Message, QueryHit
 from news_assets.records.articles import FeedEntry, RawArticle

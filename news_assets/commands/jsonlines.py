@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 from news_assets.commands.terminal import documents, progress
 from news_assets.errors import NewsAssetsError
-from news_assets.text.tabular import json_of
+from news_assets.text.defuse import json_of
 
 # of standard input; the longest articles have a tenth of that
 MAX_LINE_CHARS = 10_000_000

@@ -45,7 +45,7 @@ from news_assets.store.queries.stored_meetings import (
 )
 from news_assets.store.queries.stored_meetings import with_text as with_stored_text
 from news_assets.text.dates import zone_info
-from news_assets.text.tabular import json_of
+from news_assets.text.defuse import json_of
 
 _FIRST_LINES, _FIRST_CHARS = 3, 300
 _SHORTEST_ID = 8  # of a document's id, which is a hash

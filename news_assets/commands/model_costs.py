@@ -27,6 +27,7 @@ from news_assets.commands.terminal import (
 from news_assets.commands.terminal import Desk as DeskOption
 from news_assets.desks.desk_files import load_desks
 from news_assets.errors import NewsAssetsError
+from news_assets.pipeline.articles.replayed_article import archive_groups
 from news_assets.pipeline.enrich.model.enrichers import Enrichers
 from news_assets.pipeline.enrich.model.evidence import (
     Evidence,
@@ -42,8 +43,7 @@ from news_assets.pipeline.enrich.model.prices import (
     OUTPUT_TOKENS,
     price_text,
 )
-from news_assets.pipeline.freshness.report_contents import model_section
-from news_assets.pipeline.replay.replayed_article import archive_groups
+from news_assets.pipeline.report_contents import model_section
 from news_assets.ports.services import Reader
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import EnrichedArticle

@@ -30,15 +30,15 @@ from news_assets.commands.terminal import (
 )
 from news_assets.commands.terminal import Desk as DeskOption
 from news_assets.errors import NewsAssetsError
-from news_assets.pipeline.batches import store_apart
-from news_assets.pipeline.replay.drift import Summary, diff_of
-from news_assets.pipeline.replay.replayed_article import (
+from news_assets.pipeline.articles.drift import Summary, diff_of
+from news_assets.pipeline.articles.replayed_article import (
     Change,
     Replayed,
     archive_groups,
     replay_articles,
     store_replayed,
 )
+from news_assets.pipeline.batches import store_apart
 from news_assets.pipeline.stages import STAGES
 from news_assets.ports.services import Sandbox
 from news_assets.records.articles import RawArticle

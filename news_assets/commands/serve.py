@@ -15,8 +15,8 @@ from news_assets.clients.factory import open_ports, subscription_links
 from news_assets.commands.opening import open_lake
 from news_assets.commands.terminal import Terminal
 from news_assets.errors import NewsAssetsError
+from news_assets.folders import last_look
 from news_assets.settings import Settings
-from news_assets.store.data_folder import last_look
 
 if TYPE_CHECKING:
     from news_assets.web.operations.sessions import Access

@@ -14,9 +14,12 @@ from typing import Annotated, Any
 
 import typer
 
-from news_assets.clients import theme_models
 from news_assets.clients.factory import local_enricher, open_ports
-from news_assets.clients.theme_models import AboutClassifier
+from news_assets.clients.local_enrichers import (
+    AboutClassifier,
+    classifier_version,
+    save_classifier,
+)
 from news_assets.commands.jsonlines import Item, read_items, write_line, write_results
 from news_assets.commands.opening import check_names, desk_named, open_lake
 from news_assets.commands.terminal import Json, Terminal
@@ -74,7 +77,7 @@ def train_themes(
     classifier, about = _trained(settings, desk, error_rate)
     file = None
     if not dry_run:
-        file = theme_models.save(settings.models_dir, desk, classifier, about)
+        file = save_classifier(settings.models_dir, desk, classifier, about)
     if as_json:
         write_line(asdict(about) | {"file": str(file) if file else None})
         return
@@ -101,7 +104,7 @@ def _trained(
     sure, error = found.sure(examples, error_rate)
     counts = Counter(example.code for example in examples)
     about = AboutClassifier(
-        version=theme_models.version_of(now, content),
+        version=classifier_version(now, content),
         trained_at=now.isoformat(timespec="seconds"),
         data_hash=content,
         articles=len(examples),

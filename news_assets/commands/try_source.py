@@ -39,7 +39,7 @@ from news_assets.pipeline.publishing_habits import duration
 from news_assets.records.desks import Desk, Source
 from news_assets.settings import Settings
 from news_assets.sources.source_kinds import ALL_KINDS, adapter_of
-from news_assets.text.language import language_tag
+from news_assets.text.prose import language_tag
 
 _MAX_SITE_S = 180.0  # 25 requests with 1 s between them, on a slow server
 _MAX_REQUEST_S = 20.0  # slower sites are not reliable sources

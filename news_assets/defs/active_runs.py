@@ -1,5 +1,6 @@
 """Dagster's runs that are queued or in progress, as the run planner reads them."""
 
+import threading
 from collections.abc import Sequence
 from datetime import date
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 import dagster as dg
 
 from news_assets.pipeline import stages
-from news_assets.pipeline.freshness.run_planner import ActiveRun
+from news_assets.pipeline.run_planner import ActiveRun
 from news_assets.pipeline.schedule import Speed
 from news_assets.records.desks import Desk
 
@@ -37,6 +38,26 @@ _WAITING = [
 _UNFINISHED = [*_WAITING, dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.CANCELING]
 
 
+_lock = threading.Lock()
+_opened: list[tuple[object, dg.DagsterInstance]] = []  # with what each was opened from
+
+
+def instance_of(context: dg.SensorEvaluationContext) -> dg.DagsterInstance:
+    """Return the instance of a sensor, which a process opens once. Dagster opens its
+    storage at each tick, which takes 30 ms, more than an evaluation.
+    """
+    reference = context.instance_ref
+    if reference is None:  # a test has given the instance itself
+        return context.instance
+    with _lock:
+        for known, instance in _opened:
+            if known == reference:
+                return instance
+        instance = dg.DagsterInstance.from_ref(reference)
+        _opened.append((reference, instance))
+        return instance
+
+
 def unfinished_runs(instance: dg.DagsterInstance) -> Sequence[dg.DagsterRun]:
     """Return every run that is queued or in progress, whatever started it."""
     return instance.get_runs(dg.RunsFilter(statuses=_UNFINISHED))
@@ -57,7 +78,7 @@ def active_runs(
     """
     found: list[ActiveRun] = []
     for run in runs:
-        is_meant = _does_more_than_models(run)
+        is_meant = does_more_than_models(run)
         if with_models:
             is_meant = _requests_models(desk, run)
         if not is_meant:
@@ -77,7 +98,8 @@ def _requests_models(desk: Desk, run: dg.DagsterRun) -> bool:
     return not _config_of(desk, run, "enriched_articles").get(LOCAL_ONLY)
 
 
-def _does_more_than_models(run: dg.DagsterRun) -> bool:
+def does_more_than_models(run: dg.DagsterRun) -> bool:
+    """Return whether a run does anything else than to request language models."""
     return _MODELS_TAG not in run.tags
 
 

@@ -11,7 +11,7 @@ import dagster as dg
 from news_assets.defs.asset_metadata import markdown_table, sources_table
 from news_assets.defs.partitions import utc_now
 from news_assets.pipeline import stages
-from news_assets.pipeline.stage_state.declaration import Findings
+from news_assets.pipeline.stage_declaration import Findings
 from news_assets.pipeline.stages import repeated_keys
 from news_assets.ports.search_index import SearchIndex
 from news_assets.ports.services import Sandbox
@@ -84,7 +84,7 @@ def _extraction_is_stable(
     def check(
         lake: dg.ResourceParam[Lake], sandbox: dg.ResourceParam[Sandbox]
     ) -> dg.AssetCheckResult:
-        from news_assets.pipeline.replay.drift import drifted_articles
+        from news_assets.pipeline.articles.drift import drifted_articles
 
         return _result(drifted_articles(lake, desk, sandbox))
 

@@ -14,9 +14,9 @@ import dagster as dg
 from dagster._core.execution.context.metadata_logging import AssetMetadataHandle
 
 from news_assets.defs.partitions import utc_now
-from news_assets.pipeline.freshness.source_health import HEADER, LEGEND, source_facts
-from news_assets.pipeline.stage_state.declaration import Stage
-from news_assets.pipeline.stage_state.failures import FAILED
+from news_assets.pipeline.failures import FAILED
+from news_assets.pipeline.source_health import HEADER, LEGEND, source_facts
+from news_assets.pipeline.stage_declaration import Stage
 from news_assets.records.derived import EnrichedArticle
 from news_assets.records.desks import Desk
 from news_assets.records.model_calls import Spending, total_usd

@@ -1,7 +1,7 @@
 """Sensors that request the runs of a desk's work.
 
 `store/queries/backlog.py` finds the work by comparing rows;
-`pipeline/freshness/run_planner.py` plans the runs.
+`pipeline/run_planner.py` plans the runs.
 """
 
 import logging
@@ -22,6 +22,7 @@ from news_assets.defs.active_runs import (
     RANGE_START,
     active_runs,
     awaits_start,
+    instance_of,
     local_only_config,
     poll_config,
     poll_tags,
@@ -30,11 +31,11 @@ from news_assets.defs.active_runs import (
 )
 from news_assets.defs.jobs import Jobs
 from news_assets.defs.partitions import last_day, newest_begun_day, utc_now
-from news_assets.defs.resources import mark_of_open_lake
-from news_assets.defs.sensor_cursor import Cursor, times_of_tick
+from news_assets.defs.sensor_cursor import Cursor, Evaluation, OpenLake, watch
 from news_assets.errors import IndexingError
+from news_assets.folders import mark_look
 from news_assets.pipeline import stages
-from news_assets.pipeline.freshness.run_planner import (
+from news_assets.pipeline.run_planner import (
     AgencyDay,
     LastRun,
     Plan,
@@ -48,7 +49,6 @@ from news_assets.pipeline.schedule import Speed, due_sources, sources_of_runs
 from news_assets.ports.search_index import SearchIndex
 from news_assets.records.articles import SourceState
 from news_assets.records.desks import Desk, Source
-from news_assets.store.data_folder import mark_look
 from news_assets.store.lake import Lake
 from news_assets.store.queries.backlog import PROVISIONAL, pending_entries, stale_rows
 from news_assets.store.queries.freshness import lost_documents
@@ -61,7 +61,6 @@ _logger = logging.getLogger(__name__)
 
 # the stages of a desk that runs are requested for
 _NamesOf = Callable[[Desk], Sequence[str]]
-OpenLake = Callable[[], Lake]  # returns the lake that this process has open
 # the backlog of a desk, now, from a day on
 _Query = Callable[[Lake, Desk, datetime, date], "pl.DataFrame"]
 
@@ -77,7 +76,9 @@ _MODEL_STAGE = "enriched_articles"
 _POLL_PRIORITY = "5"
 
 
-def build_due_sources(desks: Sequence[Desk], jobs: Jobs) -> dg.SensorDefinition:
+def build_due_sources(
+    desks: Sequence[Desk], jobs: Jobs, open_lake: OpenLake
+) -> dg.SensorDefinition:
     """Return the sensor that requests polls of sources that are due."""
 
     @dg.sensor(
@@ -90,15 +91,13 @@ def build_due_sources(desks: Sequence[Desk], jobs: Jobs) -> dg.SensorDefinition:
             " ones apart."
         ),
     )
-    def sensor(
-        context: dg.SensorEvaluationContext, lake: dg.ResourceParam[Lake]
-    ) -> dg.SensorResult:
+    def sensor(context: dg.SensorEvaluationContext) -> dg.SensorResult:
         # Runs are read first: the states that a run stores before it ends are then
         # known.
-        runs = unfinished_runs(context.instance)
+        runs = unfinished_runs(instance_of(context))
         requests: list[dg.RunRequest] = []
         counts: list[str] = []
-        states_of = _states_by_desk(lake, desks)
+        states_of = _states_by_desk(open_lake(), desks)
         for desk in desks:
             states = states_of[desk.key]
             due = due_sources(desk.sources, states, utc_now())
@@ -304,7 +303,7 @@ def build_lost_documents(desks: Sequence[Desk], jobs: Jobs) -> dg.SensorDefiniti
         cursor = replace(Cursor.from_json(context.cursor), snapshot=lake.snapshot())
         try:
             requests, cursor, reason = _evaluate(
-                context.instance, lake, _Backlog(desks, query), cursor, utc_now()
+                instance_of(context), lake, _Backlog(desks, query), cursor, utc_now()
             )
         except IndexingError as error:  # no document is known to be lost
             return dg.SensorResult(skip_reason=str(error), cursor=context.cursor)
@@ -360,28 +359,10 @@ def _watch(
     tick_s: float,
     open_lake: OpenLake,
 ) -> dg.SensorResult:
-    """Evaluate whenever the lake has changed, until there are runs to request or the
-    tick's time is over.
+    def evaluate(lake: Lake, cursor: Cursor, now: datetime) -> Evaluation:
+        return _evaluate(instance_of(context), lake, backlog, cursor, now)
 
-    For a sensor with resources Dagster opens its storage at each tick, which costs more
-    than all the rest. So the lake is opened here, and the storage for an evaluation.
-    """
-    cursor = Cursor.from_json(context.cursor)
-    reason = "nothing has changed"
-    for now in times_of_tick(cursor.tick_s(tick_s, utc_now().timestamp())):
-        if not cursor.is_look_due(mark_of_open_lake(), now.timestamp()):
-            continue
-        lake = open_lake()
-        # before the commit is read: another one in between is then seen next time
-        mark = lake.mark()
-        cursor = cursor.after(mark, lake.snapshot(), now.timestamp())
-        if cursor.is_evaluation_due(now.timestamp()):
-            requests, cursor, reason = _evaluate(
-                context.instance, lake, backlog, cursor, now
-            )
-            if requests:
-                return dg.SensorResult(requests, cursor=cursor.to_json())
-    return dg.SensorResult(skip_reason=reason, cursor=cursor.to_json())
+    return watch(context, evaluate, tick_s, open_lake)
 
 
 def _evaluate(
@@ -390,8 +371,7 @@ def _evaluate(
     backlog: _Backlog,
     cursor: Cursor,
     now: datetime,
-) -> tuple[list[dg.RunRequest], Cursor, str]:
-    """Return the runs to request, the new cursor, and the reason where there are none."""
+) -> Evaluation:
     runs = unfinished_runs(instance)
     requests: list[dg.RunRequest] = []
     last_runs: dict[str, Mapping[AgencyDay, LastRun]] = {}

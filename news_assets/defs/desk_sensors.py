@@ -22,9 +22,9 @@ from pathlib import Path
 
 import dagster as dg
 
+from news_assets.defs.active_runs import instance_of
 from news_assets.defs.backlog_sensors import (
     WINDOW,
-    OpenLake,
     build_due_model_calls,
     build_due_sources,
     build_lost_documents,
@@ -34,7 +34,7 @@ from news_assets.defs.backlog_sensors import (
 )
 from news_assets.defs.jobs import Jobs
 from news_assets.defs.partitions import last_day, newest_begun_day, utc_now
-from news_assets.defs.sensor_cursor import TICK_S
+from news_assets.defs.sensor_cursor import TICK_S, OpenLake
 from news_assets.pipeline.schedule import waiting_sources
 from news_assets.pipeline.stages import fetching_stages, stage_names
 from news_assets.records.articles import SourceState
@@ -68,7 +68,7 @@ def build_desk_sensors(
     """
     names_of = fetching_stages if fetch_only else stage_names
     sensors = [
-        build_due_sources(desks, jobs),
+        build_due_sources(desks, jobs, open_lake),
         build_pending_entries(desks, jobs, tick_s, open_lake, names_of, home),
         build_stale_stages(desks, jobs, tick_s, open_lake, names_of),
     ]
@@ -106,7 +106,8 @@ def _build_first_checks(
             if desk.key in checked:
                 continue
             job = f"{desk.key}_checks"
-            if context.instance.get_run_ids(dg.RunsFilter(job_name=job), limit=1):
+            runs = dg.RunsFilter(job_name=job)
+            if instance_of(context).get_run_ids(runs, limit=1):
                 checked.add(desk.key)
             elif _is_current(open_lake(), desk, utc_now()):
                 checked.add(desk.key)

@@ -26,7 +26,7 @@ from news_assets.defs.partitions import (
     partitions_of_run,
     utc_now,
 )
-from news_assets.pipeline.freshness.source_health import ANSWERS
+from news_assets.pipeline.source_health import ANSWERS
 from news_assets.ports.services import Fetcher, Sandbox
 from news_assets.records.articles import FeedEntry, Poll
 from news_assets.records.desks import Desk

@@ -41,16 +41,14 @@ from news_assets.records.alerts import ChangeHit, Follower, Message, QueryHit
 from news_assets.records.derived import Change
 from news_assets.records.desks import Desk
 from news_assets.settings import Settings
-from news_assets.store.changes import (
+from news_assets.store.lake import Lake
+from news_assets.store.queries.changes import (
     Cursor,
     CursorError,
     has_change,
     newest_cursor,
-    read_changes,
-)
-from news_assets.store.lake import Lake
-from news_assets.store.queries.edits import (
     newest_meeting_change,
+    read_changes,
     recent_changes,
 )
 from news_assets.store.queries.freshness import bad_states

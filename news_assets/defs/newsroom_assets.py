@@ -19,11 +19,14 @@ from pydantic import Field
 from news_assets.defs.active_runs import (
     RANGE_END,
     RANGE_START,
+    does_more_than_models,
+    instance_of,
     is_running,
     runs_before,
+    unfinished_runs,
 )
 from news_assets.defs.asset_metadata import OWNERS, link, markdown_table, tables_of
-from news_assets.defs.backlog_sensors import WINDOW, OpenLake
+from news_assets.defs.backlog_sensors import WINDOW
 from news_assets.defs.jobs import BATCHES, DATASET, STORIES, Jobs, job_named
 from news_assets.defs.partitions import (
     last_day,
@@ -31,10 +34,16 @@ from news_assets.defs.partitions import (
     newsroom_days,
     utc_now,
 )
-from news_assets.defs.resources import kept_stories, mark_of_open_lake
-from news_assets.defs.sensor_cursor import TICK_S, Cursor, times_of_tick
+from news_assets.defs.resources import kept_stories
+from news_assets.defs.sensor_cursor import (
+    TICK_S,
+    Cursor,
+    Evaluation,
+    OpenLake,
+    watch,
+)
 from news_assets.errors import NewsAssetsError
-from news_assets.pipeline.stage_state.declaration import Findings
+from news_assets.pipeline.stage_declaration import Findings
 from news_assets.ports.search_index import SearchIndex
 from news_assets.ports.services import Lazy, Sandbox
 from news_assets.records.derived import DatasetOptions
@@ -45,7 +54,7 @@ from news_assets.store.queries.freshness import desk_gaps
 from news_assets.store.queries.story_lists import days_without_stories
 
 if TYPE_CHECKING:
-    from news_assets.pipeline.freshness.report_contents import Report
+    from news_assets.pipeline.report_contents import Report
 
 
 REPORT_KEY = dg.AssetKey(["newsroom", "daily_report"])
@@ -107,7 +116,7 @@ def _reports(
     days: Sequence[str], lake: Lake, search: SearchIndex, desks: Sequence[Desk]
 ) -> "Iterator[Report]":
     """Yield the report of each day, with the findings of now."""
-    from news_assets.pipeline.freshness.report_contents import build_report
+    from news_assets.pipeline.report_contents import build_report
     from news_assets.store.queries.report import count_day
 
     now = utc_now()
@@ -209,8 +218,8 @@ def build_open_batches(jobs: Jobs) -> dg.SensorDefinition:
 # A process that runs for the first time loads all articles of the week.
 _PAUSES, _LONGEST_PAUSE_S = 4, 30.0
 # Articles are found first: beside a run of stories theirs takes a second more. So these
-# wait until nothing was written for a moment, but not for longer than the second value.
-_CALM_S, _LONGEST_WAIT_S = 3.0, 15.0
+# wait for the end of the runs of articles, but not for longer than this.
+_LONGEST_WAIT_S = 15.0
 _STORIES_KEY = dg.AssetKey(["newsroom", "stories"])
 
 
@@ -283,11 +292,9 @@ def build_stories_sensor(
     open_lake: OpenLake,
     tick_s: float = TICK_S,
     pauses: float = _PAUSES,
-    calm_s: float = _CALM_S,
 ) -> dg.SensorDefinition:
-    """Return the sensor, which evaluates a changed lake during `tick_s` once nothing was
-    written for `calm_s`, and requests one run at a time, `pauses` durations of a run
-    after it.
+    """Return the sensor, which evaluates a changed lake during `tick_s` while no run works
+    on articles, and requests one run at a time, `pauses` durations of a run after it.
     """
 
     @dg.sensor(
@@ -298,46 +305,46 @@ def build_stories_sensor(
         description="Requests the days of articles that have no story, or changed since.",
     )
     def sensor(context: dg.SensorEvaluationContext) -> dg.SensorResult:
-        cursor = Cursor.from_json(context.cursor)
-        reason = "nothing has changed"
-        for now in times_of_tick(cursor.tick_s(tick_s, utc_now().timestamp())):
-            now_s = now.timestamp()
-            if not cursor.is_look_due(mark_of_open_lake(), now_s):
-                continue
-            lake = open_lake()
-            # before the commit is read: another one in between is then seen next time
-            mark = lake.mark()
-            cursor = cursor.after(mark, lake.snapshot(), now_s)
-            if not _is_due(cursor, now_s, calm_s):
-                continue
-            days: list[date] = []
-            is_free = _may_begin(context.instance, now_s, pauses)
-            started = time.perf_counter()
-            if is_free:
-                days = _days(lake, desks, now)
-            cursor = replace(
-                cursor,
-                evaluated=cursor.snapshot,
-                evaluated_at=now_s,
-                has_backlog=bool(days) or not is_free,
-                evaluation_s=time.perf_counter() - started,
-            )
-            if days:
-                request = _request(days, cursor.snapshot, now)
-                return dg.SensorResult([request], cursor=cursor.to_json())
-            reason = "every article has a story"
-            if not is_free:
-                reason = "the former run has not ended, or only just"
-        return dg.SensorResult(skip_reason=reason, cursor=cursor.to_json())
+        def evaluate(lake: Lake, cursor: Cursor, now: datetime) -> Evaluation:
+            instance = instance_of(context)
+            since_s = now.timestamp() - cursor.evaluated_at
+            if since_s < _LONGEST_WAIT_S and _has_article_runs(instance, desks):
+                return [], cursor, "articles come first"
+            is_free = _may_begin(instance, now.timestamp(), pauses)
+            return _evaluate_stories(lake, desks, cursor, now, is_free=is_free)
+
+        return watch(context, evaluate, tick_s, open_lake)
 
     return sensor
 
 
-def _is_due(cursor: Cursor, now_s: float, calm_s: float) -> bool:
-    if not cursor.is_evaluation_due(now_s):
-        return False
-    is_calm = now_s - cursor.changed_at >= calm_s
-    return is_calm or now_s - cursor.evaluated_at >= _LONGEST_WAIT_S
+def _evaluate_stories(
+    lake: Lake, desks: Sequence[Desk], cursor: Cursor, now: datetime, *, is_free: bool
+) -> Evaluation:
+    """Return a run of the days that need one, if it may begin."""
+    started = time.perf_counter()
+    days = _days(lake, desks, now) if is_free else []
+    cursor = replace(
+        cursor,
+        evaluated=cursor.snapshot,
+        evaluated_at=now.timestamp(),
+        has_backlog=bool(days) or not is_free,
+        evaluation_s=time.perf_counter() - started,
+    )
+    if not is_free:
+        return [], cursor, "the former run has not ended, or only just"
+    if not days:
+        return [], cursor, "every article has a story"
+    return [_request(days, cursor.snapshot, now)], cursor, ""
+
+
+def _has_article_runs(instance: dg.DagsterInstance, desks: Sequence[Desk]) -> bool:
+    """Return whether a run of these desks' articles, requested by a sensor, is queued or
+    in progress. One that only requests language models holds nothing up.
+    """
+    jobs = {f"{desk.key}_articles" for desk in desks}
+    runs = unfinished_runs(instance)
+    return any(run.job_name in jobs and does_more_than_models(run) for run in runs)
 
 
 def _may_begin(instance: dg.DagsterInstance, now_s: float, pauses: float) -> bool:

@@ -10,18 +10,21 @@ the catalog was written 20 microseconds.
 
 import json
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+import dagster as dg
+
 from news_assets.defs.partitions import utc_now
-from news_assets.pipeline.freshness.run_planner import (
+from news_assets.defs.resources import mark_of_open_lake
+from news_assets.pipeline.run_planner import (
     AgencyDay,
     LastRun,
     last_runs_from_json,
     last_runs_to_json,
 )
-from news_assets.store.lake import Mark
+from news_assets.store.lake import Lake, Mark
 
 TICK_S = 4.4  # a row is stored for each tick
 # ticks that a tick of a quiet lake takes; to stop Dagster takes as long
@@ -134,7 +137,40 @@ class Cursor:
         return now_s - self.swept_at >= max(_SWEEP_S, self.sweep_s / _SWEEP_SHARE)
 
 
-def times_of_tick(tick_s: float) -> Iterator[datetime]:
+OpenLake = Callable[[], Lake]  # returns the lake that this process has open
+# the runs to request, the cursor after it, and the reason where there are none
+Evaluation = tuple[list[dg.RunRequest], Cursor, str]
+
+
+def watch(
+    context: dg.SensorEvaluationContext,
+    evaluate: Callable[[Lake, Cursor, datetime], Evaluation],
+    tick_s: float,
+    open_lake: OpenLake,
+) -> dg.SensorResult:
+    """Evaluate whenever the lake has changed, until there are runs to request or the
+    tick's time is over.
+
+    For a sensor with resources Dagster opens its storage at each tick, which costs more
+    than all the rest. So the lake is opened here.
+    """
+    cursor = Cursor.from_json(context.cursor)
+    reason = "nothing has changed"
+    for now in _times_of_tick(cursor.tick_s(tick_s, utc_now().timestamp())):
+        if not cursor.is_look_due(mark_of_open_lake(), now.timestamp()):
+            continue
+        lake = open_lake()
+        # before the commit is read: another one in between is then seen next time
+        mark = lake.mark()
+        cursor = cursor.after(mark, lake.snapshot(), now.timestamp())
+        if cursor.is_evaluation_due(now.timestamp()):
+            requests, cursor, reason = evaluate(lake, cursor, now)
+            if requests:
+                return dg.SensorResult(requests, cursor=cursor.to_json())
+    return dg.SensorResult(skip_reason=reason, cursor=cursor.to_json())
+
+
+def _times_of_tick(tick_s: float) -> Iterator[datetime]:
     """Yield the time, ten times a second, until the tick's time is over."""
     ends_at = time.monotonic() + tick_s
     yield utc_now()

@@ -38,8 +38,8 @@ from news_assets.errors import (
 )
 from news_assets.pipeline import stages
 from news_assets.pipeline.enrich.local_enricher import MODEL as LOCAL_MODEL
-from news_assets.pipeline.stage_state.declaration import DOCUMENT_STATE, Stage
-from news_assets.pipeline.stage_state.failures import record_attempt, record_unavailable
+from news_assets.pipeline.failures import record_attempt, record_unavailable
+from news_assets.pipeline.stage_declaration import DOCUMENT_STATE, Stage
 from news_assets.records.desks import Desk
 from news_assets.records.reading import AgencyDays
 from news_assets.settings import Settings

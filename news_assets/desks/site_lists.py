@@ -25,7 +25,7 @@ from news_assets.desks.yaml_nodes import one_line, quoted
 from news_assets.errors import NewsAssetsError
 from news_assets.records.desks import Agency, Desk, Source
 from news_assets.sources.xml_documents import MAX_ATTRIBUTES, decoded, recovering_parser
-from news_assets.text.language import language_tag
+from news_assets.text.prose import language_tag
 
 # --- OPML -----------------------------------------------------------------------------
 

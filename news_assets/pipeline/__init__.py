@@ -11,8 +11,14 @@
     stories/            ArticleEmbedding of all desks -> StoryMember, Story, StoryChange,
                         and CivicMention
 
-`stages` declares the assets that follow `feed_entries`, and `stage_state/` what their
-rows are made from and what failed. `freshness/` plans the runs and finds what is
-missing, silent or failing. `poll/discover` finds the sources of a site, `replay/` extracts
+`stages` declares the assets that follow `feed_entries`; `stage_declaration` says what a
+stage is and which state its rows are made from, `failures` stores rows whose article has
+not changed since it was read, and failed rows with their next attempt, and `retries`
+decides when an article is fetched again. A row is stale where its stored state differs
+from the present one; `store/queries/backlog.py` compares them.
+
+`run_planner` plans the runs that process the backlog, and `source_health` finds what is
+silent beyond its habit (`publishing_habits`); `report_contents` are those of the daily
+report. `poll/discover` finds the sources of a site, `articles/replayed_article` extracts
 articles again from stored pages, and `reindex` rebuilds the search index from the lake.
 """

@@ -8,8 +8,8 @@ from datetime import datetime
 from functools import partial
 
 from news_assets.errors import EmbedError, IndexingError, NewsAssetsError
-from news_assets.pipeline.stage_state.declaration import Stage, of_articles
-from news_assets.pipeline.stage_state.failures import states_of, store_derived
+from news_assets.pipeline.failures import states_of, store_derived
+from news_assets.pipeline.stage_declaration import Stage, of_articles
 from news_assets.ports.search_index import Embedder, SearchIndex
 from news_assets.ports.services import Lake, Reader, Sandbox
 from news_assets.records.articles import RawArticle

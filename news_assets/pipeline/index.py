@@ -8,12 +8,12 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from news_assets.errors import IndexingError, NewsAssetsError
-from news_assets.pipeline.stage_state.declaration import (
+from news_assets.pipeline.failures import drop_failures, record_outcomes
+from news_assets.pipeline.stage_declaration import (
     Stage,
     document_hash,
     of_articles,
 )
-from news_assets.pipeline.stage_state.failures import drop_failures, record_outcomes
 from news_assets.ports.search_index import COPIED_FACETS, SearchDocument, SearchIndex
 from news_assets.ports.services import Lake, Rows, Sandbox
 from news_assets.records.articles import RawArticle

@@ -9,7 +9,7 @@ entries change little.
 
 A `Habit` of an agency is a rate for each weekday, learnt from the twelve weeks before
 the last entry, and a measure of how much the entries come in bursts:
-`freshness/source_health.py` compares silences with it.
+`source_health.py` compares silences with it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -10,7 +10,8 @@ named by `on_call` is imported by the processes that run it only.
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from news_assets.pipeline.stage_state.declaration import (
+from news_assets.pipeline.retries import stage_retry_at
+from news_assets.pipeline.stage_declaration import (
     ARTICLE_STATE,
     DOCUMENT_STATE,
     Findings,
@@ -19,7 +20,6 @@ from news_assets.pipeline.stage_state.declaration import (
     Stage,
     on_call,
 )
-from news_assets.pipeline.stage_state.retries import stage_retry_at
 from news_assets.ports.services import Reader
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import (

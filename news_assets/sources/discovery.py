@@ -29,7 +29,7 @@ from news_assets.sources.platforms import (
 )
 from news_assets.sources.storable_entries import optional_url, or_none, unique
 from news_assets.text.html import plain_text
-from news_assets.text.language import language_tag
+from news_assets.text.prose import language_tag
 from news_assets.text.urls import canonical_url, host_of, is_same_site
 
 if TYPE_CHECKING:

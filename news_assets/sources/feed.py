@@ -42,8 +42,8 @@ from news_assets.sources.storable_entries import (
 from news_assets.sources.xml_documents import repaired_xml
 from news_assets.text.dates import parse_date
 from news_assets.text.html import plain_text
-from news_assets.text.language import language_tag
 from news_assets.text.limits import most
+from news_assets.text.prose import language_tag
 from news_assets.text.urls import canonical_url, web_url
 
 ROOT = re.compile(r"<(?:[\w.-]+:)?(?:rss|feed|RDF)[\s>]")

@@ -32,10 +32,9 @@ from news_assets.sources.storable_entries import (
     unique,
 )
 from news_assets.sources.xml_documents import recovering_parser, repaired_xml
-from news_assets.text.charset import decode
 from news_assets.text.dates import parse_date
-from news_assets.text.html import plain_text
-from news_assets.text.language import language_tag
+from news_assets.text.html import decode, plain_text
+from news_assets.text.prose import language_tag
 from news_assets.text.urls import canonical_url, web_url
 
 if TYPE_CHECKING:

@@ -11,8 +11,7 @@ from lxml import etree
 from lxml.html import HtmlElement, HTMLParser
 
 from news_assets.records.reading import Page
-from news_assets.text.charset import decode
-from news_assets.text.html import plain_text
+from news_assets.text.html import decode, plain_text
 from news_assets.text.limits import clean_text
 from news_assets.text.urls import resolve
 

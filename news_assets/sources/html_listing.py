@@ -33,7 +33,7 @@ from news_assets.sources.storable_entries import (
     unique,
 )
 from news_assets.text.dates import parse_date
-from news_assets.text.language import language_tag
+from news_assets.text.prose import language_tag
 from news_assets.text.urls import canonical_url, host_of, web_url
 
 MAX_ITEMS = 1000  # of one page; the longest listing seen shows 60

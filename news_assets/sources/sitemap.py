@@ -38,8 +38,8 @@ from news_assets.sources.storable_entries import (
 from news_assets.sources.xml_documents import decoded
 from news_assets.text.dates import day_of, parse_date
 from news_assets.text.html import plain_text
-from news_assets.text.language import language_tag
 from news_assets.text.limits import line, most
+from news_assets.text.prose import language_tag
 from news_assets.text.urls import canonical_url, web_url
 
 MAX_BYTES = 52_428_800  # decompressed, as the protocol allows

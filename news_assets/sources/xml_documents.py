@@ -20,7 +20,7 @@ from xml.parsers import expat
 
 from news_assets.errors import SourceError
 from news_assets.records.reading import Page
-from news_assets.text.charset import codec_of
+from news_assets.text.html import codec_of
 
 if TYPE_CHECKING:
     from lxml import etree

@@ -19,10 +19,24 @@ import duckdb
 
 from news_assets.errors import LakeError
 from news_assets.folders import private_folder
-from news_assets.store import postgres_catalog, sqlite_catalog
-from news_assets.store.address import LAKE, Address, data_copy_of, lake_error, quoted
+from news_assets.store.address import (
+    LAKE,
+    Address,
+    DataFolder,
+    data_copy_of,
+    files_in_use,
+    lake_error,
+    quoted,
+)
+from news_assets.store.catalog_copies import (
+    copy_postgres,
+    copy_sqlite,
+    postgres_commit,
+    put_back_postgres,
+    put_back_sqlite,
+    sqlite_commit,
+)
 from news_assets.store.connection import connect, write_lock_of
-from news_assets.store.data_folder import DataFolder, files_in_use
 from news_assets.store.lake import Lake
 from news_assets.store.transaction import Transaction
 from news_assets.store.upgrade import (
@@ -107,9 +121,9 @@ def _copy_catalog(
     connection: duckdb.DuckDBPyConnection, address: Address, target: Path
 ) -> None:
     if address.is_postgres:
-        postgres_catalog.copy(connection, address.catalog, target)
+        copy_postgres(connection, address.catalog, target)
     else:
-        sqlite_catalog.copy(Path(address.catalog), target)
+        copy_sqlite(Path(address.catalog), target)
 
 
 @contextmanager
@@ -265,8 +279,8 @@ def plan_restore(address: Address, file: Path) -> Plan:
 
 def _last_commit(connection: duckdb.DuckDBPyConnection, address: Address) -> int | None:
     if address.is_postgres:
-        return postgres_catalog.last_commit(connection, address.catalog)
-    return sqlite_catalog.last_commit(Path(address.catalog))
+        return postgres_commit(connection, address.catalog)
+    return sqlite_commit(Path(address.catalog))
 
 
 def _has_size(file: Path, size: int) -> bool:
@@ -314,16 +328,14 @@ def _put_back(address: Address, plan: Plan, moment: str) -> str | None:
             DataFolder(address, connection).write_id(plan.backup.identity.lake_id)
             if not address.is_postgres:
                 kept = Path(f"{address.catalog}.before-restore-{moment}")
-                sqlite_catalog.put_back(
+                put_back_sqlite(
                     plan.backup.file, Path(address.catalog), address.data_path, kept
                 )
                 return str(kept) if kept.exists() else None
             _attach_backup(connection, address, plan.backup.file)
             kept_as = f"before_restore_{moment.lower()}"
-            had_one = (
-                postgres_catalog.last_commit(connection, address.catalog) is not None
-            )
-            postgres_catalog.put_back(
+            had_one = postgres_commit(connection, address.catalog) is not None
+            put_back_postgres(
                 connection,
                 address.catalog,
                 _DATABASE,

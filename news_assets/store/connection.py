@@ -21,12 +21,12 @@ from news_assets.folders import private_folder
 from news_assets.store.address import (
     LAKE,
     Address,
+    DataFolder,
     lake_error,
     quoted,
     way_back,
     without_password,
 )
-from news_assets.store.data_folder import DataFolder
 from news_assets.store.upgrade import (
     Upgrade,
     add_statistics,

@@ -29,11 +29,15 @@ from news_assets.records.derived import (
     EnrichedArticle,
     publishable_fields,
 )
-from news_assets.store.address import Address, quoted, without_password
-from news_assets.store.changes import Cursor, CursorError, followed, newest_cursor
+from news_assets.store.address import Address, DataFolder, quoted, without_password
 from news_assets.store.connection import load_extension
-from news_assets.store.data_folder import DataFolder
 from news_assets.store.lake import Lake
+from news_assets.store.queries.changes import (
+    Cursor,
+    CursorError,
+    followed,
+    newest_cursor,
+)
 from news_assets.store.tables import ArrowStream, Column, columns, table_of
 from news_assets.store.transaction import Snapshot
 

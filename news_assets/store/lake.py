@@ -42,9 +42,15 @@ from tenacity import (
 from news_assets.errors import LakeError
 from news_assets.records.reading import WITHDRAWN, AgencyDays
 from news_assets.retry_table import LAKE_WRITE
-from news_assets.store.address import LAKE, Address, data_error, is_conflict
+from news_assets.store.address import (
+    LAKE,
+    Address,
+    DataFolder,
+    data_error,
+    first_damaged_file,
+    is_conflict,
+)
 from news_assets.store.connection import attach, connect
-from news_assets.store.data_folder import DataFolder, first_damaged_file
 from news_assets.store.transaction import Snapshot, Transaction
 
 if TYPE_CHECKING:

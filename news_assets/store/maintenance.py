@@ -23,10 +23,16 @@ from pathlib import Path
 
 from news_assets.errors import LakeError
 from news_assets.records.reading import WITHDRAWN
-from news_assets.store.address import LAKE, METADATA, Address, quoted
-from news_assets.store.data_folder import DataFolder, files_in_use
+from news_assets.store.address import (
+    LAKE,
+    METADATA,
+    Address,
+    DataFolder,
+    files_in_use,
+    quoted,
+)
+from news_assets.store.catalog_copies import drop_free_pages
 from news_assets.store.lake import Lake, delete_oldest
-from news_assets.store.sqlite_catalog import drop_free_pages
 from news_assets.store.tables import TABLES
 from news_assets.store.transaction import Transaction
 from news_assets.store.upgrade import Identity, read_identity

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from news_assets.records.reading import AgencyDays
 from news_assets.store.address import quoted
 from news_assets.store.tables import Table, columns, polars_schema
-from news_assets.text.charset import storable
+from news_assets.text.limits import storable
 
 if TYPE_CHECKING:
     import polars

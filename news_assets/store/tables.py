@@ -2,7 +2,7 @@
 
 The fields of a row type are `Annotated[type, "meaning"]`. DDL, Polars schema, the UI's
 column schema and the column reference are derived from them. Texts are stored as
-`text/charset.py` makes them storable.
+`text/html.py` makes them storable.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -69,7 +69,7 @@ from news_assets.records.meetings import (
 )
 from news_assets.records.model_calls import EnrichmentBatch, ModelCall, ModelState
 from news_assets.records.reading import StoredDocument
-from news_assets.text.charset import storable
+from news_assets.text.limits import storable
 
 if TYPE_CHECKING:
     import polars

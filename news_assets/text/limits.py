@@ -132,3 +132,21 @@ def _integer(digits: str) -> int | str:
     if len(digits) > _MAX_DIGITS:
         return digits
     return int(digits)
+
+
+def storable(text: str) -> str:
+    """Return the text as the lake stores it; lookups by a text have to look for this.
+
+    What it cannot store becomes U+FFFD, so that one such title does not fail a whole
+    batch: NUL, which Postgres refuses even in column statistics, and lone surrogates,
+    which have no UTF-8 form.
+    """
+    if "\0" in text:
+        text = text.replace("\0", "\ufffd")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        # the round trip through UTF-16 joins the two surrogates of a pair and replaces
+        # lone ones
+        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text

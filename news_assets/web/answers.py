@@ -12,7 +12,7 @@ from news_assets.pipeline.enrich.model.evidence import (
     evidence_of,
     is_outdated,
 )
-from news_assets.pipeline.freshness.source_health import ANSWERS
+from news_assets.pipeline.source_health import ANSWERS
 from news_assets.records.articles import ArticleRevision, RawArticle
 from news_assets.records.derived import EnrichedArticle
 from news_assets.search import SearchHit, SearchMode

@@ -17,7 +17,7 @@ from news_assets.pipeline.stories.unusual import RisingTheme
 from news_assets.records.councils import StoredMember, StoredOffice
 from news_assets.records.derived import Change, NameMerge, Story, StoryChange
 from news_assets.search import SearchHit
-from news_assets.store.queries.edits import Edit
+from news_assets.store.queries.changes import Edit
 from news_assets.store.queries.listed_articles import ListedArticle
 from news_assets.store.queries.listed_failures import ListedFailure
 from news_assets.store.queries.names import NameItem

@@ -22,7 +22,7 @@ from news_assets.errors import IndexingError, NewsAssetsError
 from news_assets.pipeline.alerts.query_file import Alerts, load_alerts
 from news_assets.pipeline.civic.exports import zones_of
 from news_assets.pipeline.civic.news_links import places_of
-from news_assets.pipeline.stage_state.declaration import Findings
+from news_assets.pipeline.stage_declaration import Findings
 from news_assets.pipeline.stories.unusual import ThemeHabits
 from news_assets.ports.search_index import SearchMode
 from news_assets.ports.services import Reader

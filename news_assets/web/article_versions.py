@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl, urlencode
 
 from news_assets.ports.services import Reader
 from news_assets.records.articles import ArticleRevision, RawArticle
-from news_assets.store.queries.edits import Edit, newest_edits
+from news_assets.store.queries.changes import Edit, newest_edits
 from news_assets.text.fingerprint import normal_words
 from news_assets.text.words import words
 from news_assets.web.answers import ArticleView, Part, part_of

@@ -1,7 +1,7 @@
 """The report of one day as HTML: for the page `/days/<day>`, and as a file.
 
 Both have the same content, which is in English and makes no requests. What is counted is
-decided in `pipeline/freshness/report_contents.py`.
+decided in `pipeline/report_contents.py`.
 """
 
 import base64
@@ -18,7 +18,7 @@ from markupsafe import Markup
 
 from news_assets.errors import NewsAssetsError
 from news_assets.folders import private_folder
-from news_assets.pipeline.freshness.report_contents import Report, Section
+from news_assets.pipeline.report_contents import Report, Section
 from news_assets.web.charts import HEIGHT, WIDTH, Plot, stacked
 
 _STYLE: Final = Path(__file__).parent / "static" / "style.css"

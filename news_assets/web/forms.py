@@ -15,8 +15,7 @@ from lxml import etree
 from starlette.requests import Request
 from starlette.responses import Response
 
-from news_assets.text.defuse import xml_text
-from news_assets.text.tabular import json_of
+from news_assets.text.defuse import json_of, xml_text
 
 # By suffix.
 MEDIA_TYPES: Final = {

@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from news_assets.search import SearchHit
-from news_assets.store.queries.edits import last_edits
+from news_assets.store.queries.changes import last_edits
 from news_assets.store.queries.listed_articles import ListedArticle
 from news_assets.store.queries.listed_failures import ListedFailure
 from news_assets.text.dates import zone_info

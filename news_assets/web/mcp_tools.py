@@ -17,7 +17,7 @@ from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
 from news_assets.errors import NewsAssetsError
-from news_assets.text.tabular import json_of
+from news_assets.text.defuse import json_of
 from news_assets.web.api_operations import OPERATIONS, Operation, parameters_of
 from news_assets.web.archive import Archive
 

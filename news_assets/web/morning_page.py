@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from news_assets.pipeline.stories.unusual import RisingTheme, ThemeHabits
-from news_assets.store.queries.edits import Edit, newest_edits
+from news_assets.store.queries.changes import Edit, newest_edits
 from news_assets.store.queries.listed_articles import ListedArticle
 from news_assets.store.queries.names import places_of_stories
 from news_assets.store.queries.story_lists import (

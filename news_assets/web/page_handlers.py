@@ -24,15 +24,15 @@ from news_assets.errors import (
 from news_assets.pipeline.civic.item_words import topic_label, topics_taxonomy
 from news_assets.pipeline.civic.meeting_storage import person_key
 from news_assets.pipeline.enrich.model.evidence import Evidence, Span
-from news_assets.pipeline.freshness.report_contents import build_report
-from news_assets.pipeline.freshness.source_health import SourceFacts, source_facts
 from news_assets.pipeline.publishing_habits import duration
+from news_assets.pipeline.report_contents import build_report
+from news_assets.pipeline.source_health import SourceFacts, source_facts
 from news_assets.pipeline.stages import stage_names
 from news_assets.ports.search_index import FACET_LABELS, FILTER_LABELS
 from news_assets.records.articles import RawArticle
 from news_assets.records.meetings import MeetingStatus
 from news_assets.records.reading import WITHDRAWN
-from news_assets.store.changes import CursorError
+from news_assets.store.queries.changes import CursorError
 from news_assets.store.queries.report import count_day
 from news_assets.store.queries.story_contents import story_of_article
 from news_assets.web.answers import ArticleView, SourceItem

@@ -11,9 +11,9 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from news_assets.pipeline.stage_state.declaration import Findings
+from news_assets.pipeline.stage_declaration import Findings
 from news_assets.records.desks import Agency, Desk
-from news_assets.store.queries.edits import Edit, newest_edits
+from news_assets.store.queries.changes import Edit, newest_edits
 from news_assets.store.queries.listed_articles import ListedArticle, newest_articles
 from news_assets.store.queries.poll_health import source_rows
 from news_assets.store.transaction import Snapshot

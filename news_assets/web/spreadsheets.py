@@ -19,7 +19,7 @@ from starlette.responses import StreamingResponse
 from news_assets.search import SearchHit
 from news_assets.store.queries.listed_articles import ListedArticle
 from news_assets.text.dates import zone_info
-from news_assets.text.tabular import cell_of, write_xlsx
+from news_assets.text.defuse import cell_of, write_xlsx
 from news_assets.web.api_operations import Operation
 from news_assets.web.archive import Archive
 from news_assets.web.forms import MEDIA_TYPES

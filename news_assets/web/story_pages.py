@@ -24,7 +24,7 @@ from news_assets.pipeline.stories.statements import (
 )
 from news_assets.records.derived import Story, StoryChange
 from news_assets.search import Filters
-from news_assets.store.queries.edits import Edit
+from news_assets.store.queries.changes import Edit
 from news_assets.store.queries.names import (
     NameFilters,
     NameItem,

@@ -21,7 +21,7 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from news_assets.pipeline.stage_state.declaration import DOCUMENT_STATE
+from news_assets.pipeline.stage_declaration import DOCUMENT_STATE
 from news_assets.records.desks import Agency, Desk
 from news_assets.store.lake import Lake
 from news_assets.store.queries.backlog import pending_entries, stale_rows
@@ -86,7 +86,7 @@ _STAGES = (
     f"""
     INSERT INTO indexed_documents BY NAME
     SELECT article_id, desk, agency, day,
-        sha256(concat_ws(chr(10), '{DOCUMENT_STATE.version}', content_hash, sha256('i' || article_id), '',
+        sha256(concat_ws(chr(10), '{DOCUMENT_STATE.code_version}', content_hash, sha256('i' || article_id), '',
             'minilm', sha256('v' || article_id), 'Ministério ' || agency)) AS document_hash,
         true AS has_vector, fetched_at AS indexed_at, 'ok' AS outcome, trace_id
     FROM raw_articles WHERE day BETWEEN $1 AND $2

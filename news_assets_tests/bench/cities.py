@@ -27,9 +27,13 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-from news_assets.clients.web.host_queue import alternating, host_of
 from news_assets.clients.web.host_slots import FileSlots
-from news_assets.clients.web.politeness import Politeness, vendor_slot
+from news_assets.clients.web.politeness import (
+    Politeness,
+    alternating,
+    host_of,
+    vendor_slot,
+)
 from news_assets.pipeline.schedule import (
     SIGNAL_FLOOR_S,
     due_sources,

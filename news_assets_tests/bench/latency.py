@@ -77,6 +77,15 @@ class Waiter:
             f"the entry of {url}",
         )
 
+    def in_story(self, url: str) -> float:
+        """Return when the article of this URL is in a story."""
+        sql = """SELECT count(*) FROM raw_articles JOIN story_members USING (article_id)
+            WHERE url = ?"""
+        return when(
+            lambda: bool(self._running.lake.query(sql, [url]).item()),
+            f"the story of {url}",
+        )
+
     def found(self, title: str, words: tuple[str, str]) -> float:
         """Return when the article is found both by its own words and by its vector."""
         vector, text = self._embedder.embed_query(title).vector, " ".join(words)
@@ -125,10 +134,12 @@ def by_poll(running: RunningDesk, waiter: Waiter, agency: str) -> dict[str, floa
     launch(running, "feed_entries", agency)
     stored_at = waiter.stored(published.url)
     found_at = waiter.found(published.title, published.words)
+    in_story_at = waiter.in_story(published.url)
     running.wait_until_quiet()
     return {
         "poll": found_at - ordered_at,
         "entry": found_at - stored_at,
+        "in a story after found": in_story_at - found_at,
         **parts(running, stored_at),
     }
 

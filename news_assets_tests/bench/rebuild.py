@@ -23,7 +23,7 @@ from pathlib import Path
 
 import yaml
 
-from news_assets.pipeline.stage_state.declaration import DOCUMENT_STATE
+from news_assets.pipeline.stage_declaration import DOCUMENT_STATE
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import ArticleEmbedding, EnrichedArticle
 from news_assets.store.lake import Lake
@@ -77,7 +77,7 @@ _TABLES = (
     """,
     f"""
     INSERT INTO indexed_documents BY NAME
-    SELECT article_id, desk, agency, day, sha256(concat_ws(chr(10), '{DOCUMENT_STATE.version}', sha256('c' || h),
+    SELECT article_id, desk, agency, day, sha256(concat_ws(chr(10), '{DOCUMENT_STATE.code_version}', sha256('c' || h),
             sha256('i' || h), '', 'made', sha256('v' || h), 'Agency ' || agency)) AS document_hash,
         true AS has_vector, day::TIMESTAMPTZ AS indexed_at, 'ok' AS outcome, h[:16] AS trace_id
     FROM made

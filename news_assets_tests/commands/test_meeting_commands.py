@@ -10,7 +10,7 @@ from pathlib import Path
 import icalendar
 import pytest
 
-from news_assets.pipeline.stage_state.failures import failure_of_work
+from news_assets.pipeline.failures import failure_of_work
 from news_assets.store.lake import Lake
 from news_assets_tests.commands.conftest import Call
 from news_assets_tests.support.council import Council, served

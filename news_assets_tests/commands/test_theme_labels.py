@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from news_assets.clients.theme_models import current_version, load
+from news_assets.clients.local_enrichers import current_version, load_classifier
 from news_assets.pipeline.enrich.enrich import enrich_batch
 from news_assets.pipeline.enrich.local_enricher import LocalEnricher
 from news_assets.pipeline.stages import stage_named
@@ -119,7 +119,9 @@ def test_the_labels_of_models_and_persons_train_a_classifier(
     assert "labels per theme: 30 to 31\n" in said
     assert "right without the labels: " in said
     assert "sure with a score of at least 0.80" in said
-    assert load(labelled_home / "models", "d", version or "")[1].articles == 61
+    assert (
+        load_classifier(labelled_home / "models", "d", version or "")[1].articles == 61
+    )
 
 
 @pytest.mark.slow  # trains a classifier

@@ -18,8 +18,8 @@ from news_assets.records.alerts import Condition, Message
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import Failure, IndexedDocument
 from news_assets.records.meetings import MeetingChange
-from news_assets.store.changes import newest_cursor
 from news_assets.store.lake import Lake
+from news_assets.store.queries.changes import newest_cursor
 from news_assets_tests.store.examples import full, upsert
 from news_assets_tests.support.receiver import Receiver, receiver
 from news_assets_tests.support.small_desk import DESK

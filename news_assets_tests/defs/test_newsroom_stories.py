@@ -8,9 +8,13 @@ from pathlib import Path
 
 import dagster as dg
 import pytest
+from dagster._core.utils import make_new_run_id
 
+from news_assets.defs.active_runs import MODEL_TAGS
 from news_assets.defs.jobs import build_shared_jobs
 from news_assets.defs.newsroom_assets import build_stories, build_stories_sensor
+from news_assets.defs.partitions import utc_now
+from news_assets.defs.sensor_cursor import Cursor
 from news_assets.store.lake import Lake
 from news_assets_tests.pipeline.stories.test_assign import BRIDGE, BRIDGE_AGAIN, BUDGET
 from news_assets_tests.pipeline.stories.test_update import put, stories_of
@@ -67,27 +71,51 @@ def evaluated(
     instance: dg.DagsterInstance,
     cursor: str | None = None,
     pauses: float = 0,
-    calm_s: float = 0,
 ) -> dg.SensorResult:
     jobs = build_shared_jobs([DESK])
-    sensor = build_stories_sensor(
-        [DESK], jobs, lambda: lake, tick_s=0, pauses=pauses, calm_s=calm_s
-    )
+    sensor = build_stories_sensor([DESK], jobs, lambda: lake, tick_s=0, pauses=pauses)
     result = sensor(dg.build_sensor_context(instance, cursor=cursor))
     assert isinstance(result, dg.SensorResult)
     return result
 
 
-def test_a_run_waits_until_nothing_is_written(lake: Lake) -> None:
+def test_a_run_waits_for_the_end_of_those_of_articles(lake: Lake) -> None:
     with dg.DagsterInstance.ephemeral() as instance:
         (request,) = tick(lake, instance)
         run(lake, instance, request)
         cursor = evaluated(lake, instance).cursor
         put(lake, "three", BUDGET, 1, desk=DESK.key)
+        started = dg.DagsterRunStatus.STARTED
+        of_models = dg.DagsterRun(
+            f"{DESK.key}_articles", make_new_run_id(), status=started, tags=MODEL_TAGS
+        )
+        of_articles = dg.DagsterRun(
+            f"{DESK.key}_articles", make_new_run_id(), status=started
+        )
 
-        waits = evaluated(lake, instance, cursor, calm_s=1e6)
+        instance.add_run(of_models)
+        assert evaluated(lake, instance, cursor).run_requests
+        instance.add_run(of_articles)
+        waits = evaluated(lake, instance, cursor)
         assert not waits.run_requests
+        instance.report_run_canceled(of_articles)
         assert evaluated(lake, instance, waits.cursor).run_requests
+
+
+def test_a_run_waits_for_those_of_articles_for_some_seconds_only(lake: Lake) -> None:
+    with dg.DagsterInstance.ephemeral() as instance:
+        instance.add_run(
+            dg.DagsterRun(
+                f"{DESK.key}_articles",
+                make_new_run_id(),
+                status=dg.DagsterRunStatus.STARTED,
+            )
+        )
+
+        long_ago = Cursor(evaluated_at=utc_now().timestamp() - 16)
+        assert evaluated(lake, instance, long_ago.to_json()).run_requests
+        just_now = Cursor(evaluated_at=utc_now().timestamp())
+        assert not evaluated(lake, instance, just_now.to_json()).run_requests
 
 
 def test_articles_get_their_stories_and_a_backfill_gives_the_same(lake: Lake) -> None:

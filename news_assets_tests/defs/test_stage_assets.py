@@ -6,7 +6,7 @@ import pytest
 
 from news_assets.defs import stage_assets
 from news_assets.defs.stage_assets import run_apart
-from news_assets.pipeline.stage_state.declaration import Stage
+from news_assets.pipeline.stage_declaration import Stage
 from news_assets.pipeline.stages import stage_named
 from news_assets.ports.services import PageRequest
 from news_assets.records.derived import Failure

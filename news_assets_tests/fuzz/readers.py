@@ -14,7 +14,7 @@ from pathlib import Path
 
 import httpx
 
-from news_assets.clients.web.robots import Robots
+from news_assets.clients.web.origins import Robots
 from news_assets.desks.desk_files import built_in_desks, parse_desk, path_of
 from news_assets.desks.site_lists import parse_opml
 from news_assets.errors import NewsAssetsError

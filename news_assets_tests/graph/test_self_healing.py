@@ -21,7 +21,7 @@ from news_assets.defs.active_runs import (
     poll_config,
 )
 from news_assets.defs.asset_checks import EXTRACTION_CHECK, FAILURE_CHECK
-from news_assets.pipeline.stage_state.failures import failure_of, make_due
+from news_assets.pipeline.failures import failure_of, make_due
 from news_assets.pipeline.stages import STAGES
 from news_assets.records.articles import FeedEntry, Poll, RawArticle
 from news_assets.records.derived import (

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from news_assets.pipeline.index import IndexChanges, build_documents, index_documents
-from news_assets.pipeline.stage_state.declaration import document_hash
+from news_assets.pipeline.stage_declaration import document_hash
 from news_assets.ports.search_index import SearchDocument, SearchIndex
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import (

@@ -48,7 +48,7 @@ from news_assets.sources.civic.vendors import CIVIC_KINDS
 from news_assets.sources.source_kinds import ALL_KINDS, adapter_of
 from news_assets.store.lake import Lake
 from news_assets.store.tables import TABLES
-from news_assets.text.tabular import json_of
+from news_assets.text.defuse import json_of
 from news_assets_tests.quality.extraction import CORPUS
 from news_assets_tests.support.council_room import CountingEnricher
 from news_assets_tests.support.inline_sandbox import InlineSandbox

@@ -18,9 +18,9 @@ from datetime import UTC, date, datetime, timedelta
 import numpy as np
 import numpy.typing as npt
 
-from news_assets.pipeline.freshness.report_contents import HISTORY_DAYS
-from news_assets.pipeline.freshness.source_health import find_silences
 from news_assets.pipeline.publishing_habits import PublishingHistory
+from news_assets.pipeline.report_contents import HISTORY_DAYS
+from news_assets.pipeline.source_health import find_silences
 
 Counts = npt.NDArray[np.int64]
 Rng = np.random.Generator

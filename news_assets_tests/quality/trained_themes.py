@@ -24,9 +24,9 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from news_assets.clients import theme_models
 from news_assets.clients.embedding.embedder import OnnxEmbedder
 from news_assets.clients.embedding.exported_models import BUILT_IN_MODEL
+from news_assets.clients.local_enrichers import vectors_of
 from news_assets.pipeline.enrich.local_enricher import LocalEnricher
 from news_assets.pipeline.enrich.theme_training import (
     CHECKED_ERROR_RATES,
@@ -288,7 +288,7 @@ def _read(case: Case, embedder: Embedder, models_dir: Path) -> MeasuredSet:
         local.theme_input(one["title"], one["text"], one["language"]) for one in items
     ]
     vectors = [one.vector for one in embedder.embed([found.text for found in inputs])]
-    of_themes = theme_models.vectors_of(models_dir, taxonomy, embedder)
+    of_themes = vectors_of(models_dir, taxonomy, embedder)
     labels = [one["label"] for one in items]
     return MeasuredSet(case.name, case, taxonomy, labels, inputs, vectors, of_themes)
 

@@ -31,7 +31,7 @@ import psutil
 from news_assets.clients.factory import OpenIndex, open_index
 from news_assets.desks.desk_files import load_desks
 from news_assets.errors import NewsAssetsError
-from news_assets.pipeline.stage_state.failures import make_due
+from news_assets.pipeline.failures import make_due
 from news_assets.records.articles import FeedEntry, RawArticle
 from news_assets.records.derived import Failure
 from news_assets.records.desks import Desk

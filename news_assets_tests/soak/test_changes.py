@@ -15,8 +15,8 @@ from news_assets.records.derived import (
     EnrichedArticle,
     IndexedDocument,
 )
-from news_assets.store.changes import Cursor, read_changes
 from news_assets.store.lake import Lake
+from news_assets.store.queries.changes import Cursor, read_changes
 from news_assets_tests.soak.kills import kill_writers
 from news_assets_tests.soak.writers import Newsroom
 from news_assets_tests.support.lakes import Catalogs
@@ -30,7 +30,7 @@ VERSIONS: dict[type, tuple[str, str]] = {
 
 
 @pytest.mark.slow  # each killed process imports everything
-@pytest.mark.exhaustive  # test_kills.py kills writers too, and store/test_changes.py follows
+@pytest.mark.exhaustive  # test_kills.py kills writers too, and store/queries/test_changes.py follows
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("kills", [6])
 def test_followers_get_every_change_in_order_while_writers_are_killed(

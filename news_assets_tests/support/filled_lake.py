@@ -31,7 +31,7 @@ from dagster._core.storage.event_log.schema import (
 
 from news_assets.clients.search.embedded.search_file import FACTS
 from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
-from news_assets.pipeline.stage_state.declaration import DOCUMENT_STATE
+from news_assets.pipeline.stage_declaration import DOCUMENT_STATE
 from news_assets.pipeline.stages import stage_names
 from news_assets.records.derived import IndexedDocument
 from news_assets.records.desks import Desk
@@ -83,7 +83,7 @@ _DERIVED = (
     f"""
     INSERT INTO indexed_documents BY NAME
     SELECT article_id, desk, agency, day,
-        sha256(concat_ws(chr(10), '{DOCUMENT_STATE.version}', content_hash, sha256('i' || article_id), '', 'minilm',
+        sha256(concat_ws(chr(10), '{DOCUMENT_STATE.code_version}', content_hash, sha256('i' || article_id), '', 'minilm',
             sha256('v' || article_id), 'Órgão ' || agency)) AS document_hash,
         true AS has_vector, fetched_at AS indexed_at, 'ok' AS outcome, trace_id
     FROM raw_articles WHERE day BETWEEN $first AND $last

@@ -15,8 +15,7 @@ import duckdb
 import psycopg2
 
 from news_assets.store import connection
-from news_assets.store.address import Address
-from news_assets.store.data_folder import DataFolder
+from news_assets.store.address import Address, DataFolder
 from news_assets.store.lake import Lake
 from news_assets_tests.support.servers import Postgres
 

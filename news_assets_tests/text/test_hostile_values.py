@@ -278,8 +278,8 @@ NOT_TRIED: Final[Mapping[str, str]] = {
     "limits.line": "takes the name of a limit; tried through `lines`",
     "limits.lines": "takes the name of a limit; test_limits.py",
     "url_tables.target_in": "takes a parsed address; tried through urls.canonical_url",
-    "tabular.write_csv": "writes a file; test_tabular.py",
-    "tabular.write_xlsx": "writes a file; test_tabular.py",
+    "defuse.write_csv": "writes a file; test_defuse.py",
+    "defuse.write_xlsx": "writes a file; test_defuse.py",
 }
 
 

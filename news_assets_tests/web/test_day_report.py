@@ -9,14 +9,14 @@ import pytest
 from lxml import etree
 
 from news_assets.errors import NewsAssetsError
-from news_assets.pipeline.freshness.report_contents import (
+from news_assets.pipeline.report_contents import (
     DayCounts,
     DeskCounts,
     Headline,
     Report,
     build_report,
 )
-from news_assets.pipeline.stage_state.declaration import Findings
+from news_assets.pipeline.stage_declaration import Findings
 from news_assets.records.desks import Desk
 from news_assets.web.day_report import history_image, report_file, write_report
 

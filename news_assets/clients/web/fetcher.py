@@ -16,27 +16,27 @@ from typing import Any, NamedTuple, Self
 
 import httpx
 
-from news_assets.clients.web.host_queue import (
-    QuickTries,
-    alternating,
-    host_of,
-    run_by_host,
-)
 from news_assets.clients.web.host_slots import open_slots
-from news_assets.clients.web.politeness import (
-    HostSlot,
-    Politeness,
-    StoppedError,
-    takes_a_break,
-    vendor_slot,
-)
-from news_assets.clients.web.redirect_chain import (
+from news_assets.clients.web.origins import (
+    MAX_ROBOTS_BYTES,
     Hop,
     Logins,
     RedirectChain,
+    Robots,
     SecretOf,
     Tokens,
     without_login,
+)
+from news_assets.clients.web.politeness import (
+    HostSlot,
+    Politeness,
+    QuickTries,
+    StoppedError,
+    alternating,
+    host_of,
+    run_by_host,
+    takes_a_break,
+    vendor_slot,
 )
 from news_assets.clients.web.responses import (
     HTTPX_ERRORS,
@@ -52,7 +52,6 @@ from news_assets.clients.web.responses import (
     status_error_of,
     validators_of,
 )
-from news_assets.clients.web.robots import MAX_ROBOTS_BYTES, Robots
 from news_assets.clients.web.transport import AddressPolicy, GuardedTransport, Proxy
 from news_assets.errors import (
     TRANSIENT_STATUSES,

@@ -35,8 +35,8 @@ from news_assets.pipeline.articles.likeness import (
     overlap,
 )
 from news_assets.pipeline.articles.ownership import owner_rank
-from news_assets.pipeline.page.links import is_home
-from news_assets.pipeline.stage_state.declaration import content_hash
+from news_assets.pipeline.page.stated import is_home
+from news_assets.pipeline.stage_declaration import content_hash
 from news_assets.ports.services import Reader, Rows
 from news_assets.records.articles import CopyKey, RawArticle
 

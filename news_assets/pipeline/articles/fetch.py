@@ -24,6 +24,7 @@ from news_assets.pipeline.articles.rows import article_row, revisions_of, with_o
 from news_assets.pipeline.articles.withdrawal import is_confirmed, withdraw_removed
 from news_assets.pipeline.batches import store_apart, with_ticks
 from news_assets.pipeline.civic.composing import compose_articles
+from news_assets.pipeline.failures import record_article_outcomes
 from news_assets.pipeline.page.extract import rule_on
 from news_assets.pipeline.page.readers import (
     READERS,
@@ -33,15 +34,14 @@ from news_assets.pipeline.page.readers import (
     unread,
     with_document,
 )
-from news_assets.pipeline.stage_state.declaration import Stage, of_articles
-from news_assets.pipeline.stage_state.failures import record_article_outcomes
-from news_assets.pipeline.stage_state.retries import (
+from news_assets.pipeline.retries import (
     first_entries,
     has_news,
     is_due,
     why_not,
     with_pause_stated,
 )
+from news_assets.pipeline.stage_declaration import Stage, of_articles
 from news_assets.ports.services import (
     Fetcher,
     Lake,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
-from news_assets.pipeline.page.links import is_home
+from news_assets.pipeline.page.stated import is_home
 from news_assets.text.fingerprint import normal_words, shingles, text_hash
 from news_assets.text.urls import canonical_url
 

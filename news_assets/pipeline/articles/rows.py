@@ -18,7 +18,7 @@ from news_assets.pipeline.articles.withdrawal import (
 )
 from news_assets.pipeline.documents.read import DOCUMENT_TYPE
 from news_assets.pipeline.page.readers import MIN_FEED_CHARS, ArticleText, ReadEntry
-from news_assets.pipeline.stage_state.retries import (
+from news_assets.pipeline.retries import (
     Tries,
     after_failure,
     is_new_version,

@@ -26,13 +26,13 @@ from news_assets.pipeline.civic.document_rows import (
     withdrawn_documents,
 )
 from news_assets.pipeline.documents.document_kinds import skip_by_name
-from news_assets.pipeline.schedule import CHECKED_AHEAD
-from news_assets.pipeline.stage_state.declaration import Stage, of_articles
-from news_assets.pipeline.stage_state.failures import (
+from news_assets.pipeline.failures import (
     drop_failures,
     failure_of_work,
     record_failures,
 )
+from news_assets.pipeline.schedule import CHECKED_AHEAD
+from news_assets.pipeline.stage_declaration import Stage, of_articles
 from news_assets.ports.services import Fetcher, Lake, PageRequest, Rows, Sandbox
 from news_assets.records.articles import FeedEntry, RawArticle, SourceState
 from news_assets.records.derived import Failure

@@ -18,9 +18,9 @@ from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.articles.rows import composed_row, revision_of
 from news_assets.pipeline.civic.item_rows import is_minutes, is_whole_agenda
 from news_assets.pipeline.civic.meeting_rows import facts_json
+from news_assets.pipeline.failures import record_article_outcomes
 from news_assets.pipeline.page.readers import ArticleText
-from news_assets.pipeline.stage_state.declaration import Stage, content_hash
-from news_assets.pipeline.stage_state.failures import record_article_outcomes
+from news_assets.pipeline.stage_declaration import Stage, content_hash
 from news_assets.ports.services import Lake, Rows, Sandbox
 from news_assets.records.articles import ArticleRevision, FeedEntry, RawArticle
 from news_assets.records.derived import Failure

@@ -18,7 +18,7 @@ from news_assets.pipeline.civic.item_words import (
     matter_key,
     topics_of_item,
 )
-from news_assets.pipeline.stage_state.declaration import sha256
+from news_assets.pipeline.stage_declaration import sha256
 from news_assets.ports.services import Reader, Rows
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import EnrichedArticle

@@ -18,7 +18,7 @@ from functools import cache, lru_cache
 from typing import Final, Literal
 
 from news_assets.pipeline.enrich.theme_words import ThemeTable
-from news_assets.pipeline.stage_state.declaration import sha256
+from news_assets.pipeline.stage_declaration import sha256
 from news_assets.records.desks import ItemFilters
 from news_assets.records.meetings import AgendaItem, StoredItem
 from news_assets.sources.civic.numbering import canonical_file

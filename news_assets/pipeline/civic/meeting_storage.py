@@ -21,7 +21,7 @@ from news_assets.pipeline.civic.meeting_rows import (
     meeting_row,
 )
 from news_assets.pipeline.poll.entry_rows import EntryChanges
-from news_assets.pipeline.stage_state.declaration import sha256
+from news_assets.pipeline.stage_declaration import sha256
 from news_assets.ports.services import Rows
 from news_assets.records.articles import FeedEntry
 from news_assets.records.councils import (

@@ -34,10 +34,9 @@ from news_assets.records.reading import (
     Page,
     ReadDocument,
 )
-from news_assets.text.charset import decode
-from news_assets.text.language import language_of
+from news_assets.text.html import decode
 from news_assets.text.limits import clean_text, line, most
-from news_assets.text.prose import strip_emphasis
+from news_assets.text.prose import language_of, strip_emphasis
 from news_assets.text.urls import served_url
 
 if TYPE_CHECKING:

@@ -43,8 +43,8 @@ from news_assets.pipeline.enrich.plan import (
     plan_batch,
     reused,
 )
-from news_assets.pipeline.stage_state.declaration import Stage, sha256
-from news_assets.pipeline.stage_state.failures import states_of, store_derived
+from news_assets.pipeline.failures import states_of, store_derived
+from news_assets.pipeline.stage_declaration import Stage, sha256
 from news_assets.ports.services import Enricher, Lake, LanguageModel, ModelRequest, Rows
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import EnrichedArticle

@@ -27,8 +27,7 @@ from news_assets.pipeline.enrich.theme_vectors import ThemeInput, theme_input
 from news_assets.pipeline.enrich.theme_words import ThemeTable
 from news_assets.records.reading import Enrichment
 from news_assets.taxonomy import Taxonomy
-from news_assets.text.language import language_of
-from news_assets.text.prose import paragraphs, prose, sentences
+from news_assets.text.prose import language_of, paragraphs, prose, sentences
 from news_assets.text.words import stem, stopwords, word_spans, words
 
 _READING_WPM = 220  # adults read 200 to 230 words a minute

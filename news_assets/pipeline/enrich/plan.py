@@ -30,7 +30,7 @@ from news_assets.pipeline.enrich.model.answer_checks import located
 from news_assets.pipeline.enrich.model.enrichers import Enrichers
 from news_assets.pipeline.enrich.model.evidence import SearchedText, parse_span
 from news_assets.pipeline.enrich.model.model_requests import ENRICHER, reason_not_sent
-from news_assets.pipeline.stage_state.declaration import of_articles
+from news_assets.pipeline.stage_declaration import of_articles
 from news_assets.ports.services import Enricher, Lake, Reader
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import CachedEnrichment, EnrichedArticle, ThemeLabel

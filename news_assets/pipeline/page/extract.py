@@ -21,7 +21,6 @@ from news_assets.pipeline.page.body_text import (
     long_texts,
     trimmed,
 )
-from news_assets.pipeline.page.links import base_url, out_links
 from news_assets.pipeline.page.markdown import (
     Block,
     article_blocks,
@@ -34,13 +33,14 @@ from news_assets.pipeline.page.page_metadata import (
     read_metadata,
 )
 from news_assets.pipeline.page.refusals import refusal_of
+from news_assets.pipeline.page.stated import base_url, out_links
 from news_assets.records.desks import PageRule
 from news_assets.records.reading import ExtractedArticle, Page
 from news_assets.sources.html_document import select, words_of
-from news_assets.text.charset import decode
 from news_assets.text.dates import parse_date
-from news_assets.text.language import language_of
+from news_assets.text.html import decode
 from news_assets.text.limits import clean_text, line, lines, most
+from news_assets.text.prose import language_of
 from news_assets.text.urls import served_url
 
 # longer texts on a page with a paywall in its markup are whole more often than not

@@ -11,14 +11,16 @@ from itertools import filterfalse, islice
 from lxml.etree import LxmlError, XPath
 from lxml.html import HtmlElement
 
-from news_assets.pipeline.page.links import base_url, canonical_url_of, first_url
 from news_assets.pipeline.page.stated import (
     MetaTags,
     Node,
     article_of,
     article_type,
+    base_url,
     breadcrumb,
+    canonical_url_of,
     contents,
+    first_url,
     json_ld_nodes,
     meta_tags,
     microdata_type,
@@ -35,7 +37,7 @@ from news_assets.pipeline.page.times import (
 from news_assets.pipeline.page.titles import SECTION, TitledPage, titles_of
 from news_assets.records.reading import PublishedOrigin
 from news_assets.text.html import plain_text
-from news_assets.text.language import language_tag
+from news_assets.text.prose import language_tag
 
 _MAX_TAGS, _MAX_TAG_CHARS = 40, 80
 _SUBTITLE_CHARS = range(20, 500)

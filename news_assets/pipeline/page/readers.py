@@ -17,7 +17,7 @@ from news_assets.pipeline.page.markdown import markdown_of_fragment
 from news_assets.ports.services import PageReader, Sandbox
 from news_assets.records.reading import ExtractedArticle, Outcome, Page
 from news_assets.text.fingerprint import text_hash
-from news_assets.text.language import language_of
+from news_assets.text.prose import language_of
 from news_assets.text.urls import served_url
 from news_assets.text.words import words
 

@@ -18,8 +18,8 @@ from lxml.etree import XPath, _Element
 from lxml.html import HtmlElement
 
 from news_assets.pipeline.page.body_text import LONG_CHARS
-from news_assets.pipeline.page.links import is_home
 from news_assets.pipeline.page.page_metadata import PageMetadata
+from news_assets.pipeline.page.stated import is_home
 from news_assets.records.reading import Outcome, Page
 from news_assets.text.dates import day_in_address
 from news_assets.text.words import alphabetic_length, words

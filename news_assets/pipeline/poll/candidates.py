@@ -9,7 +9,7 @@ from news_assets.records.desks import Source
 from news_assets.records.meetings import Meeting, MeetingListing
 from news_assets.records.reading import ListedEntry, Listing
 from news_assets.text.html import plain_text
-from news_assets.text.language import language_of, language_tag
+from news_assets.text.prose import language_of, language_tag
 from news_assets.text.urls import canonical_url
 
 MAX_AGE_DAYS: Final = 7

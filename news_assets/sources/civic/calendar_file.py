@@ -28,9 +28,8 @@ from news_assets.sources.civic.page_values import (
     title_line,
     unique_links,
 )
-from news_assets.text.charset import decode
 from news_assets.text.dates import zone_info
-from news_assets.text.html import plain_text
+from news_assets.text.html import decode, plain_text
 from news_assets.text.limits import clean_text
 from news_assets.text.urls import web_url
 

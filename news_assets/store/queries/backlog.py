@@ -1,7 +1,7 @@
 """The backlog of a desk: entries that are not fetched yet, and rows of stages that are
 missing or outdated.
 
-Found by comparing stored states (`State` in `pipeline/stage_state/declaration.py`),
+Found by comparing stored states (`State` in `pipeline/stage_declaration.py`),
 which are rendered in SQL here, not runs: so it makes no difference what changed a row
 and how long ago. Work whose failure is not due yet, or was given up, is left out.
 
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from news_assets.pipeline import stages
 from news_assets.pipeline.schedule import CHECKED_AHEAD
-from news_assets.pipeline.stage_state.declaration import Stage, State
+from news_assets.pipeline.stage_declaration import Stage, State
 from news_assets.records.desks import Desk
 from news_assets.records.reading import WITHDRAWN, AgencyDays
 from news_assets.retry_table import RELISTED_FETCH
@@ -168,7 +168,7 @@ HELD_BACK = """
 
 # States are compared as 64-bit numbers first, which takes a seventh of the memory; what
 # differs is compared again by all its columns. Which entry decides, and whether a
-# change counts yet, is as in `pipeline/stage_state/retries.py`. An article may still be
+# change counts yet, is as in `pipeline/retries.py`. An article may still be
 # stored under a day before the window, if its entry moved.
 _PENDING = f"""
 WITH unsettled AS MATERIALIZED (

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from news_assets.errors import IndexingError
 from news_assets.pipeline import stages
 from news_assets.pipeline.alerts.query_file import Operators
-from news_assets.pipeline.stage_state.declaration import DOCUMENT_STATE, Findings
+from news_assets.pipeline.stage_declaration import DOCUMENT_STATE, Findings
 from news_assets.ports.search_index import SearchIndex
 from news_assets.records.desks import GAP_DAYS, Desk
 from news_assets.records.model_calls import Ceilings

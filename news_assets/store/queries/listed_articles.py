@@ -6,7 +6,7 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
 from news_assets.pipeline import stages
-from news_assets.pipeline.stage_state.declaration import Stage
+from news_assets.pipeline.stage_declaration import Stage
 from news_assets.records.reading import WITHDRAWN
 from news_assets.store.lake import Lake
 from news_assets.store.tables import made_of, stated, table_of

@@ -1,7 +1,7 @@
 """The polls and schedule of each source; entries of each agency by day and hour, polls by
 outcome, and what they show: silent agencies and failing sources.
 
-The rules are in `pipeline/freshness/source_health.py`, which also renders the rows of
+The rules are in `pipeline/source_health.py`, which also renders the rows of
 sources.
 """
 
@@ -11,20 +11,20 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from news_assets.pipeline.freshness.report_contents import HISTORY_DAYS
-from news_assets.pipeline.freshness.source_health import (
-    ANSWERS,
-    PollHistory,
-    find_failing_sources,
-    find_silences,
-)
 from news_assets.pipeline.publishing_habits import (
     LEARNT_DAYS,
     PublishingHistory,
     rates_of,
 )
+from news_assets.pipeline.report_contents import HISTORY_DAYS
 from news_assets.pipeline.schedule import Forecast, first_interval, forecast
-from news_assets.pipeline.stage_state.declaration import Findings
+from news_assets.pipeline.source_health import (
+    ANSWERS,
+    PollHistory,
+    find_failing_sources,
+    find_silences,
+)
+from news_assets.pipeline.stage_declaration import Findings
 from news_assets.records.articles import SourceState
 from news_assets.records.desks import Agency, Desk
 from news_assets.store.lake import Lake

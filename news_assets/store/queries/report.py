@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any
 
 from news_assets.pipeline import stages
-from news_assets.pipeline.freshness.report_contents import (
+from news_assets.pipeline.report_contents import (
     HISTORY_DAYS,
     DayCounts,
     DeskCounts,

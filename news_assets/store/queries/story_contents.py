@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final
 from news_assets.pipeline.stories.statements import ArticleText
 from news_assets.records.derived import Story, StoryChange, StoryMember
 from news_assets.store.lake import Lake
-from news_assets.store.queries.edits import Edit, edits_of
+from news_assets.store.queries.changes import Edit, edits_of
 from news_assets.store.transaction import Snapshot
 
 _ARTICLES: Final = """

@@ -15,7 +15,7 @@ from starlette.responses import RedirectResponse, Response
 from news_assets.errors import LakeError, NewsAssetsError
 from news_assets.pipeline.articles.withdrawal import undo_withdrawal, withdraw
 from news_assets.pipeline.enrich.enriched_rows import labels_in_force, store_label
-from news_assets.pipeline.stage_state.failures import make_due
+from news_assets.pipeline.failures import make_due
 from news_assets.pipeline.stages import STAGES, all_stages
 from news_assets.ports.services import Rows
 from news_assets.records.alerts import OperatorAction

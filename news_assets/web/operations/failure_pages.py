@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from news_assets.pipeline.alerts.outbox import replay
-from news_assets.pipeline.stage_state.failures import make_due
+from news_assets.pipeline.failures import make_due
 from news_assets.ports.services import Rows
 from news_assets.records.derived import Failure
 from news_assets.store.queries.listed_failures import (

@@ -18,8 +18,8 @@ from starlette.responses import JSONResponse, Response
 from news_assets.errors import NewsAssetsError
 from news_assets.records.derived import Change
 from news_assets.records.desks import Agency, Desk
-from news_assets.store.changes import Cursor, read_changes
 from news_assets.store.queries.backlog import pending_entries, stale_rows
+from news_assets.store.queries.changes import Cursor, read_changes
 from news_assets.store.queries.listed_articles import day_counts
 from news_assets.store.queries.listed_failures import ListedFailure, newest_failures
 from news_assets.store.queries.poll_health import source_rows

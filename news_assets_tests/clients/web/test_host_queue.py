@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from news_assets.clients.web.fetcher import HttpFetcher
-from news_assets.clients.web.host_queue import QuickTries
+from news_assets.clients.web.politeness import QuickTries
 from news_assets.errors import FetchError
 from news_assets.ports.services import PageRequest
 from news_assets.records.reading import Page

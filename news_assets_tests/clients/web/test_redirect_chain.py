@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from news_assets.clients.web.fetcher import HttpFetcher
-from news_assets.clients.web.redirect_chain import Logins
+from news_assets.clients.web.origins import Logins
 from news_assets_tests.clients.web.conftest import (
     OpenFetcher,
     OpenSites,

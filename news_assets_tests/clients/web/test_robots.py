@@ -8,7 +8,7 @@ import pytest
 from protego import Protego
 
 from news_assets.clients.web.fetcher import HttpFetcher
-from news_assets.clients.web.robots import for_protego, product_token
+from news_assets.clients.web.origins import for_protego, product_token
 from news_assets.errors import RobotsError
 from news_assets.records.reading import Page
 from news_assets_tests.clients.web.conftest import (

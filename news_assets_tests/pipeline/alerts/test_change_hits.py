@@ -17,7 +17,7 @@ from news_assets.records.alerts import ChangeHit, Message, QueryHit
 from news_assets.records.articles import ArticleRevision, RawArticle
 from news_assets.records.meetings import MeetingChange
 from news_assets.store.lake import Lake
-from news_assets.store.queries.edits import recent_changes
+from news_assets.store.queries.changes import recent_changes
 from news_assets_tests.store.examples import full, upsert
 from news_assets_tests.support.stored_meeting import ITEM, MEETING
 

@@ -30,8 +30,8 @@ from news_assets.records.alerts import Condition, Message, QueryHit
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import Change, IndexedDocument
 from news_assets.retry_table import MESSAGE
-from news_assets.store.changes import Cursor, newest_cursor, read_changes
 from news_assets.store.lake import Lake
+from news_assets.store.queries.changes import Cursor, newest_cursor, read_changes
 from news_assets_tests.store.examples import full, upsert
 
 NOW = datetime(2026, 11, 20, 15, 20, tzinfo=UTC)

@@ -15,7 +15,7 @@ from news_assets.pipeline.articles.fetch import (
     store_articles,
 )
 from news_assets.pipeline.page.readers import READERS, ReadEntry
-from news_assets.pipeline.stage_state.declaration import content_hash
+from news_assets.pipeline.stage_declaration import content_hash
 from news_assets.pipeline.stages import stage_named
 from news_assets.ports.services import PageRequest
 from news_assets.records.articles import (

@@ -13,7 +13,7 @@ import pytest
 from news_assets.pipeline.articles.dedupe import WINDOW, marked_articles, store_marked
 from news_assets.pipeline.articles.likeness import minhash
 from news_assets.pipeline.articles.withdrawal import withdraw
-from news_assets.pipeline.stage_state.declaration import content_hash
+from news_assets.pipeline.stage_declaration import content_hash
 from news_assets.records.articles import CopyKey, RawArticle
 from news_assets.store.lake import Lake
 from news_assets.text.fingerprint import text_hash

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from news_assets.pipeline.articles.fetch import due_entries
-from news_assets.pipeline.stage_state.declaration import document_hash
+from news_assets.pipeline.stage_declaration import document_hash
 from news_assets.records.articles import FeedEntry, RawArticle
 from news_assets.records.derived import (
     ArticleEmbedding,

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from news_assets.pipeline.stage_state.declaration import Findings
+from news_assets.pipeline.stage_declaration import Findings
 from news_assets.records.articles import SourceState
 from news_assets.records.desks import Agency, Desk, Source
 from news_assets.store.lake import Lake

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from news_assets.pipeline.freshness.report_contents import (
+from news_assets.pipeline.report_contents import (
     DayCounts,
     DeskCounts,
     Headline,

@@ -10,9 +10,9 @@ import httpx
 import pytest
 
 from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
+from news_assets.folders import last_look
 from news_assets.pipeline.alerts.query_file import Alerts
 from news_assets.search import Index
-from news_assets.store.data_folder import last_look
 from news_assets.store.lake import Lake
 from news_assets.taxonomy import load_taxonomy
 from news_assets.web.archive import Archive

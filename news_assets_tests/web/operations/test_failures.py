@@ -8,11 +8,11 @@ from pathlib import Path
 import httpx
 import pytest
 
-from news_assets.pipeline.stage_state.failures import drop_failures
+from news_assets.folders import last_look, mark_look
+from news_assets.pipeline.failures import drop_failures
 from news_assets.pipeline.stages import stage_named
 from news_assets.records.alerts import Message, OperatorAction
 from news_assets.records.derived import Failure
-from news_assets.store.data_folder import last_look, mark_look
 from news_assets.store.queries.listed_failures import failure_counts
 from news_assets_tests.store.examples import full, upsert
 from news_assets_tests.web.operations.conftest import Site, log_in

@@ -16,11 +16,12 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from news_assets.clients.search.embedded.saved_arrays import Arrays, saved
 from news_assets.clients.search.embedded.search_file import (
     CODED_FACETS,
     FACTS,
     NAMED_FACETS,
+    Arrays,
+    saved_arrays,
     without_surrogates,
 )
 from news_assets.clients.search.embedded.terms import Int64s
@@ -385,7 +386,7 @@ class DocumentTable:
         return {**found, **self.entities.arrays(), **self.duplicates.arrays()}
 
     def _map_saved(self) -> None:
-        found = saved(self.connection, tuple(self.arrays()))
+        found = saved_arrays(self.connection, tuple(self.arrays()))
         if found is None:
             return
         numbers = found["numbers"][0].tolist()

@@ -14,10 +14,12 @@ from news_assets.clients.search.embedded.document_table import Bools, DocumentTa
 from news_assets.clients.search.embedded.nearest_vectors import VectorMatrix
 from news_assets.clients.search.embedded.postings import PostingsReader
 from news_assets.clients.search.embedded.ranking import (
+    TEXT_CANDIDATES,
     VECTOR_SHARE,
     LengthFactor,
     QueryWord,
     Ranked,
+    TreeMatcher,
     best,
     fused,
     highest_score,
@@ -32,10 +34,6 @@ from news_assets.clients.search.embedded.terms import (
     corrections,
     query_terms,
     term_of,
-)
-from news_assets.clients.search.embedded.tree_matches import (
-    TEXT_CANDIDATES,
-    TreeMatcher,
 )
 from news_assets.clients.search.index_texts import (
     Highlighter,

@@ -21,7 +21,11 @@ import numpy as np
 import numpy.typing as npt
 
 from news_assets.clients.search.embedded.document_table import Bools
-from news_assets.clients.search.embedded.saved_arrays import Arrays, changeable, saved
+from news_assets.clients.search.embedded.search_file import (
+    Arrays,
+    changeable_array,
+    saved_arrays,
+)
 from news_assets.clients.search.embedded.terms import Int64s
 from news_assets.clients.search.index_texts import unit_vectors
 
@@ -202,7 +206,7 @@ class VectorMatrix:
         self._tail_count = 0
         self._tail = np.zeros((BLOCK_ROWS + _BATCH_ROWS, dim), np.float32)
         self._blocks.clear()
-        found = saved(self.connection, _NAMES) if self.maps_saved else None
+        found = saved_arrays(self.connection, _NAMES) if self.maps_saved else None
         if found is None:
             return
         ns, levels, scales = (found[name] for name in _NAMES)
@@ -302,7 +306,7 @@ def erase(connection: sqlite3.Connection, ns: Sequence[int]) -> None:
     """Overwrite the saved vectors of these documents with zeros that stand for any
     vector: a document that is stored still is read as one that may be among the nearest.
     """
-    saved_ns, levels, scales = (changeable(connection, name) for name in _NAMES)
+    saved_ns, levels, scales = (changeable_array(connection, name) for name in _NAMES)
     if saved_ns is None or levels is None or scales is None:
         return
     sorted_ns = saved_ns.reshape(-1)

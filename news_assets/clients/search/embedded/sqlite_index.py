@@ -27,7 +27,6 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from news_assets.clients.search.embedded import saved_arrays
 from news_assets.clients.search.embedded.document_table import DocumentTable
 from news_assets.clients.search.embedded.document_writer import (
     DocumentWriter,
@@ -39,14 +38,18 @@ from news_assets.clients.search.embedded.evaluation import Matcher, hits_of
 from news_assets.clients.search.embedded.nearest_vectors import VectorMatrix, erase
 from news_assets.clients.search.embedded.postings import PostingsReader
 from news_assets.clients.search.embedded.search_file import (
+    ARRAYS_KEY,
     BUSY_TIMEOUT_S,
+    arrays_are_due,
     as_indexing_errors,
     check_owner,
     connect,
     is_empty,
     read_state,
     reading,
+    remove_unused_arrays,
     retried,
+    store_arrays,
     writing,
 )
 from news_assets.clients.search.index_texts import (
@@ -140,13 +143,13 @@ class SqliteSearchIndex:
 
     def _remove_unused_arrays(self) -> None:
         with writing(self._connection):
-            saved_arrays.remove_unused(self._connection)
+            remove_unused_arrays(self._connection)
 
     def _save_arrays(self) -> None:
         """Save what readers map if many documents are new. The documents are stored
         already, so a failure is logged, and the next write tries again.
         """
-        if not saved_arrays.is_due(self._connection):
+        if not arrays_are_due(self._connection):
             return
         try:
             save_arrays(self._connection)
@@ -260,14 +263,14 @@ def save_arrays(connection: sqlite3.Connection) -> None:
         if _generation_and_arrays(connection) != before:
             return  # a rebuild was swapped in, or another writer saved arrays
         arrays = {**table.arrays(), **vectors.arrays()}
-        saved_arrays.save(connection, arrays, table.size - 1)
+        store_arrays(connection, arrays, table.size - 1)
         find = "SELECT n FROM deleted WHERE deletion > ?"
         deleted = connection.execute(find, (deletion,))
         erase(connection, [n for (n,) in deleted])
 
 
 def _generation_and_arrays(connection: sqlite3.Connection) -> tuple[int | None, ...]:
-    names = ("generation", saved_arrays.KEY)
+    names = ("generation", ARRAYS_KEY)
     return tuple(read_state(connection, name) for name in names)
 
 

@@ -27,7 +27,7 @@ from news_assets.ports.services import ModelAnswer, ModelRequest, Sandbox
 from news_assets.records.articles import RawArticle
 from news_assets.records.reading import Enrichment
 from news_assets.taxonomy import Taxonomy
-from news_assets.text.language import language_of
+from news_assets.text.prose import language_of
 from news_assets.text.words import fold, words
 
 

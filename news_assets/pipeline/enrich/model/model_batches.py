@@ -45,7 +45,7 @@ from news_assets.pipeline.enrich.model.ledger import (
     histories,
 )
 from news_assets.pipeline.enrich.model.model_requests import is_descended, request_hash
-from news_assets.pipeline.stage_state.failures import make_due
+from news_assets.pipeline.failures import make_due
 from news_assets.ports.services import (
     BatchedModel,
     Lake,

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from news_assets.clients.search.embedded import nearest_vectors, saved_arrays
+from news_assets.clients.search.embedded import nearest_vectors, search_file
 from news_assets.clients.search.embedded.document_writer import remove_documents
 from news_assets.clients.search.embedded.search_file import connect
 from news_assets.clients.search.embedded.sqlite_index import (
@@ -33,7 +33,7 @@ _VECTORS = _rng.standard_normal((400, DIM))
 
 @pytest.fixture(autouse=True)
 def _small_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(saved_arrays, "_FEW_NEW", 100)
+    monkeypatch.setattr(search_file, "_FEW_NEW", 100)
     monkeypatch.setattr(nearest_vectors, "BLOCK_ROWS", 32)
     monkeypatch.setattr(nearest_vectors, "_READ_BELOW", 20)
 
@@ -168,7 +168,7 @@ def test_a_deletion_that_is_not_committed_changes_no_answer(path: Path) -> None:
 _KILLED = """
 import os, sys
 from pathlib import Path
-from news_assets.clients.search.embedded import saved_arrays
+from news_assets.clients.search.embedded import search_file
 from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex, save_arrays
 
 written = []
@@ -179,7 +179,7 @@ def write(path, parts):
     if len(written) == 3:
         os._exit(9)
 
-saved_arrays._write = write
+search_file._write_array = write
 with SqliteSearchIndex.open(Path(sys.argv[1])) as index:
     save_arrays(index._connection)
 """

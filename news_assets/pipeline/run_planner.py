@@ -1,0 +1,410 @@
+"""Plans runs for the agency-days in the backlog. Pure.
+
+An agency-day is planned at once when its state is new. If a run ended in the same
+state, it is planned again after pauses that double, in smaller and smaller ranges, so
+that one bad page does not hold up its neighbours. After the last of its `Retries` it is
+given up. Agency-days of active runs are not planned.
+
+A run covers a rectangle of the grid. It may take in current agency-days where that
+saves a run: they change nothing and take little time.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date, datetime, timedelta
+from itertools import product
+from typing import TYPE_CHECKING, NamedTuple
+
+from news_assets.pipeline.failures import failure_of_work
+from news_assets.records.derived import Failure
+from news_assets.records.desks import Desk
+from news_assets.retry_table import CIVIC_RUN, RUN, RetryRule
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+# --- rectangles of agencies by days, which one run can cover --------------------------
+
+
+class AgencyDay(NamedTuple):
+    """One partition."""
+
+    agency: str
+    day: date
+
+
+class Rectangle(NamedTuple):
+    """Agencies by their position in the grid, and days; both ends are included."""
+
+    first: int
+    last: int
+    first_day: date
+    last_day: date
+
+    @property
+    def size(self) -> int:
+        """Number of agency-days."""
+        return (self.last - self.first + 1) * (
+            (self.last_day - self.first_day).days + 1
+        )
+
+    def joined(self, other: "Rectangle") -> "Rectangle":
+        """Return the smallest rectangle that covers both."""
+        return Rectangle(
+            min(self.first, other.first),
+            max(self.last, other.last),
+            min(self.first_day, other.first_day),
+            max(self.last_day, other.last_day),
+        )
+
+
+def rectangles(
+    days: Iterable[AgencyDay], agencies: Sequence[str], limit: int, spare: int
+) -> list[Rectangle]:
+    """Return rectangles that cover these agency-days, newest days first; each has at
+    most `limit` partitions.
+
+    Two are joined if that takes in at most `spare` agency-days that neither of them
+    has.
+    """
+    position = {agency: number for number, agency in enumerate(agencies)}
+    by_day: dict[date, list[int]] = {}
+    for agency, day in days:
+        by_day.setdefault(day, []).append(position[agency])
+    found: list[Rectangle] = []
+    for day in sorted(by_day, reverse=True):
+        for row in _rows(sorted(set(by_day[day])), day, limit, spare):
+            _add(found, row, limit, spare)
+    return found
+
+
+def _rows(
+    positions: Sequence[int], day: date, limit: int, spare: int
+) -> Iterator[Rectangle]:
+    """Yield rectangles of one day that cover these positions."""
+    first = last = positions[0]
+    for position in positions[1:]:
+        if position - last - 1 > spare or position - first >= limit:
+            yield Rectangle(first, last, day, day)
+            first = position
+        last = position
+    yield Rectangle(first, last, day, day)
+
+
+def _add(found: list[Rectangle], row: Rectangle, limit: int, spare: int) -> None:
+    """Join the row to the rectangle that grows least by it, or append it."""
+    best, least = None, spare + 1
+    for number, rectangle in enumerate(found):
+        joined = rectangle.joined(row)
+        more = joined.size - rectangle.size - row.size
+        if joined.size <= limit and more < least:
+            best, least = number, more
+    if best is None:
+        found.append(row)
+    else:
+        found[best] = found[best].joined(row)
+
+
+MAX_PARTITIONS = 500  # of one run: some minutes of work where everything is new
+MAX_ACTIVE_RUNS = 40  # of a desk, queued or in progress; newer days are planned first
+_PRIORITY = 150  # of today; one less for each day from today
+_PRIORITY_STEP = 20  # lower at each attempt: 150, 130, 110
+_RUN_COST = 120  # starting a run takes as long as this many current partitions
+
+# days: agency-days of different ages are not joined, so that recent ones do not
+# wait for old ones
+_AGES = (1, 7, 31)
+
+
+@dataclass(frozen=True, slots=True)
+class BacklogDay:
+    """One agency-day with work: its first stage that has some, and a hash of the state
+    that the work is in.
+    """
+
+    key: AgencyDay
+    stage: str
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class ActiveRun:
+    """A run that is queued or in progress: its stages, and the rectangle it covers."""
+
+    stages: frozenset[str]
+    agencies: frozenset[str]
+    first_day: date
+    last_day: date
+
+    def covers(self, one: BacklogDay) -> bool:
+        """Return whether the run does this work."""
+        if one.stage not in self.stages:
+            return False
+        if one.key.agency not in self.agencies:
+            return False
+        return self.first_day <= one.key.day <= self.last_day
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedRun:
+    """A run over a rectangle: its stages, the number of the attempt, and the work it is
+    planned for.
+    """
+
+    stages: tuple[str, ...]
+    first: AgencyDay
+    last: AgencyDay
+    attempt: int
+    work: tuple[BacklogDay, ...]
+
+    @property
+    def key(self) -> str:
+        """Return a hash of the attempt and the states, which is equal for two plans of
+        the same run.
+        """
+        states = sorted((*one.key, one.stage, one.state) for one in self.work)
+        return _digest([self.attempt, *states])
+
+    def priority(self, today: date) -> int:
+        """Return Dagster's priority: 0, as that of checks, for today's first attempt;
+        less for other days and for later attempts.
+        """
+        return priority_of(self.last.day, today, self.attempt) - _PRIORITY
+
+
+def priority_of(day: date, today: date, attempt: int = 1) -> int:
+    """Return the priority of a day's work: 150 for today, one less for each day before
+    or after, 20 less a retry.
+    """
+    distance = abs((day - today).days)
+    of_day = max(0, _PRIORITY - distance)
+    return of_day - _PRIORITY_STEP * (attempt - 1)
+
+
+def retries_of(desk: Desk) -> RetryRule:
+    """Return the retries of a desk: of a civic one few and far between."""
+    return CIVIC_RUN if desk.is_civic else RUN
+
+
+@dataclass(frozen=True, slots=True)
+class LastRun:
+    """The last run that was planned for an agency-day.
+
+    Attributes:
+        attempt: Its number among the runs for this state, from 1.
+        next_at: When the next one may follow, in seconds since the epoch.
+        state: The state of the work.
+    """
+
+    attempt: int
+    next_at: float
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The runs to start now, the work that is given up, and the last run of each
+    agency-day, for the next plan.
+    """
+
+    runs: tuple[PlannedRun, ...]
+    given_up: tuple[BacklogDay, ...] = ()
+    last_runs: Mapping[AgencyDay, LastRun] = field(default_factory=dict)
+
+
+def backlog_days(backlog: "pl.DataFrame", stages: Sequence[str]) -> list[BacklogDay]:
+    """Return the agency-days of a backlog (columns of `store/queries/backlog.py`);
+    `stages` are in their order.
+    """
+    rows: dict[AgencyDay, list[tuple[str, str, str]]] = {}
+    columns = ("agency", "day", "stage", "article_id", "version")
+    for agency, day, *work in backlog.select(columns).iter_rows():
+        stage, article_id, version = work
+        of_day = rows.setdefault(AgencyDay(agency, day), [])
+        of_day.append((stage, article_id, version))
+    days: list[BacklogDay] = []
+    for key, found in rows.items():
+        first = min((stage for stage, _, _ in found), key=stages.index)
+        days.append(BacklogDay(key, first, _digest(sorted(found))))
+    return days
+
+
+def plan_runs(
+    backlog: Sequence[BacklogDay],
+    active: Sequence[ActiveRun],
+    last_runs: Mapping[AgencyDay, LastRun],
+    agencies: Sequence[str],
+    stages: Sequence[str],
+    today: date,
+    now_s: float,
+    first_day: date = date.min,
+    retries: RetryRule = RUN,
+) -> Plan:
+    """Return the runs to start now.
+
+    Args:
+        backlog: Every agency-day from `first_day` on that has work.
+        active: The desk's runs that are queued or in progress.
+        last_runs: Those that the last plan returned.
+        agencies: The agencies of the grid, in its order.
+        stages: The stages, in their order; a run takes its first stage and all after
+            it.
+        today: The newest day; older ones come after it.
+        now_s: Seconds since the epoch.
+        first_day: Start of the scanned window; last runs of earlier days are kept.
+        retries: Those of the desk.
+    """
+    due: list[BacklogDay] = []
+    given_up: list[BacklogDay] = []
+    for one in backlog:
+        if any(run.covers(one) for run in active):
+            continue
+        count = _attempts_made(one, last_runs)
+        if retries.pause_s(count) is None:
+            given_up.append(one)
+        elif count == 0 or last_runs[one.key].next_at <= now_s:
+            due.append(one)
+    room = max(0, MAX_ACTIVE_RUNS - len(active))
+    runs = _runs(due, last_runs, agencies, stages, today)[:room]
+    waiting = {one.key for one in backlog} - {one.key for one in given_up}
+    remembered = {
+        key: last_run
+        for key, last_run in last_runs.items()
+        if key in waiting or key.day < first_day
+    }
+    remembered |= _planned(runs, now_s, retries)
+    return Plan(tuple(runs), tuple(given_up), remembered)
+
+
+def _planned(
+    runs: Iterable[PlannedRun], now_s: float, retries: RetryRule
+) -> dict[AgencyDay, LastRun]:
+    """Return these runs by the agency-days that they are planned for."""
+    planned: dict[AgencyDay, LastRun] = {}
+    for run in runs:
+        # none after the last attempt: what it leaves is given up at once
+        pause_s = retries.pause_s(run.attempt) or 0.0
+        for one in run.work:
+            planned[one.key] = LastRun(run.attempt, now_s + pause_s, one.state)
+    return planned
+
+
+def _attempts_made(one: BacklogDay, last_runs: Mapping[AgencyDay, LastRun]) -> int:
+    """Return how many runs were planned for this work in its present state."""
+    last = last_runs.get(one.key)
+    if last is None:
+        return 0
+    if last.state != one.state:
+        return 0
+    return last.attempt
+
+
+def _runs(
+    due: Sequence[BacklogDay],
+    last_runs: Mapping[AgencyDay, LastRun],
+    agencies: Sequence[str],
+    stages: Sequence[str],
+    today: date,
+) -> list[PlannedRun]:
+    """Return the runs, recent days and first attempts first."""
+    groups: dict[tuple[str, int, int], dict[AgencyDay, BacklogDay]] = {}
+    for one in due:
+        age = sum((today - one.key.day).days > limit for limit in _AGES)
+        group = one.stage, age, _attempts_made(one, last_runs) + 1
+        groups.setdefault(group, {})[one.key] = one
+    runs: list[PlannedRun] = []
+    for (stage, _, attempt), days in groups.items():
+        following = tuple(stages[stages.index(stage) :])
+        runs += _runs_of(days, agencies, following, attempt)
+    runs.sort(
+        key=lambda run: (-run.priority(today), -run.last.day.toordinal(), run.first)
+    )
+    return runs
+
+
+def _runs_of(
+    days: dict[AgencyDay, BacklogDay],
+    agencies: Sequence[str],
+    stages: tuple[str, ...],
+    attempt: int,
+) -> list[PlannedRun]:
+    """Return runs of these stages that cover these agency-days."""
+    run_cost = _RUN_COST if attempt == 1 else 0
+    runs: list[PlannedRun] = []
+    for covering in rectangles(days, agencies, _max_partitions(attempt), run_cost):
+        work = _take(covering, days, agencies)
+        if not work:
+            continue
+        first = AgencyDay(agencies[covering.first], covering.first_day)
+        last = AgencyDay(agencies[covering.last], covering.last_day)
+        runs.append(PlannedRun(stages, first, last, attempt, work))
+    return runs
+
+
+def _max_partitions(attempt: int) -> int:
+    return max(1, MAX_PARTITIONS >> 2 * (attempt - 1))
+
+
+def _take(
+    rectangle: Rectangle,
+    remaining: dict[AgencyDay, BacklogDay],
+    agencies: Sequence[str],
+) -> tuple[BacklogDay, ...]:
+    """Remove the agency-days of a rectangle from `remaining` and return them:
+    overlapping rectangles share none.
+    """
+    count = (rectangle.last_day - rectangle.first_day).days + 1
+    days = [rectangle.first_day + timedelta(n) for n in range(count)]
+    inside: list[BacklogDay] = []
+    for key in product(agencies[rectangle.first : rectangle.last + 1], days):
+        one = remaining.pop(AgencyDay(*key), None)
+        if one is not None:
+            inside.append(one)
+    return tuple(inside)
+
+
+def given_up_failures(
+    desk: str,
+    given_up: Sequence[BacklogDay],
+    backlog: "pl.DataFrame",
+    now: datetime,
+    retries: RetryRule = RUN,
+) -> list[Failure]:
+    """Return a failure without another attempt for each piece of work in these
+    agency-days.
+    """
+    keys = {one.key for one in given_up}
+    count = retries.max_attempts
+    failures: list[Failure] = []
+    for row in backlog.iter_rows(named=True):
+        if AgencyDay(row["agency"], row["day"]) not in keys:
+            continue
+        why = f"still {row['why']} after {count} runs; see the runs of this agency-day"
+        failure = failure_of_work(row, row["stage"], desk, why, now)
+        failures.append(replace(failure, attempts=count, first_failed_at=row["since"]))
+    return failures
+
+
+def last_runs_to_json(last_runs: Mapping[AgencyDay, LastRun]) -> list[list[object]]:
+    """Return last runs in a form for JSON."""
+    rows: list[list[object]] = []
+    for key, last in last_runs.items():
+        rows.append([key.agency, str(key.day), last.attempt, last.next_at, last.state])
+    return rows
+
+
+def last_runs_from_json(rows: Iterable[Sequence[object]]) -> dict[AgencyDay, LastRun]:
+    """Return the last runs that `last_runs_to_json` was given."""
+    last_runs: dict[AgencyDay, LastRun] = {}
+    for agency, day, attempt, next_at, state in rows:
+        key = AgencyDay(str(agency), date.fromisoformat(str(day)))
+        last_runs[key] = LastRun(int(str(attempt)), float(str(next_at)), str(state))
+    return last_runs
+
+
+def _digest(value: object) -> str:
+    written = json.dumps(value, default=str)
+    return hashlib.sha256(written.encode()).hexdigest()[:16]

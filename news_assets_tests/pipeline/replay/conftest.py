@@ -1,9 +1,0 @@
-import pytest
-
-from news_assets.store.lake import Lake
-from news_assets_tests.pipeline.replay.fetched_desk import FetchedDesk
-
-
-@pytest.fixture
-def desk(lake: Lake) -> FetchedDesk:
-    return FetchedDesk(lake)
