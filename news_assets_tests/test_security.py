@@ -10,8 +10,8 @@ from news_assets.clients.sandbox import LIMIT_S, MEMORY_MB
 from news_assets.clients.web.fetcher import MAX_REDIRECTS, PAGE_CAPS, HttpFetcher
 from news_assets.clients.web.origins import MAX_ROBOTS_BYTES
 from news_assets.commands.import_sources import MAX_LIST_BYTES
-from news_assets.commands.jsonlines import MAX_FILE_BYTES as MAX_ITEM_BYTES
-from news_assets.commands.jsonlines import MAX_LINE_CHARS
+from news_assets.commands.terminal import MAX_FILE_BYTES as MAX_ITEM_BYTES
+from news_assets.commands.terminal import MAX_LINE_CHARS
 from news_assets.desks.yaml_nodes import MAX_DEPTH as MAX_YAML_DEPTH
 from news_assets.desks.yaml_nodes import MAX_FILE_BYTES, MAX_TEXT_CHARS, MAX_VALUES
 from news_assets.errors import MAX_MISTAKES

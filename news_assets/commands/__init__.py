@@ -11,6 +11,6 @@ and prints. No policy.
     sample desk       demo
     page and API      serve
 
-A function whose options typer reads is a command; `cli.py` names it. `jsonlines` reads
-and writes the lines, `opening` opens the lake, `terminal` has all output.
+A function whose options typer reads is a command; `cli.py` names it. `opening` opens
+the lake, `terminal` has all output and the input of JSON lines.
 """

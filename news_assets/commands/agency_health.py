@@ -15,10 +15,9 @@ from rich.table import Table
 from rich.text import Text
 
 from news_assets.clients.factory import lazy_index, open_index
-from news_assets.commands.jsonlines import write_line
 from news_assets.commands.opening import check_names, desks_with_key, open_lake
 from news_assets.commands.terminal import Desk as DeskOption
-from news_assets.commands.terminal import Json, Terminal
+from news_assets.commands.terminal import Json, Terminal, write_line
 from news_assets.desks.desk_files import load_desks
 from news_assets.pipeline.source_health import LEGEND, source_facts
 from news_assets.pipeline.stage_declaration import Findings

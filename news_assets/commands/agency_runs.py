@@ -17,14 +17,13 @@ from rich.table import Table
 
 from news_assets.clients.factory import open_ports
 from news_assets.clients.web.host_slots import RequestNow, open_slots
-from news_assets.commands.jsonlines import write_line
 from news_assets.commands.opening import (
     check_names,
     desks_of_files,
     desks_with_key,
     open_lake,
 )
-from news_assets.commands.terminal import Agency, Json, Terminal
+from news_assets.commands.terminal import Agency, Json, Terminal, write_line
 from news_assets.commands.terminal import Desk as DeskOption
 from news_assets.desks.desk_files import load_desks
 from news_assets.errors import NewsAssetsError

@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from news_assets.commands.failure_commands import rules_with
-from news_assets.commands.jsonlines import write_line
 from news_assets.commands.opening import agency_names, check_names, open_lake
 from news_assets.commands.terminal import (
     Agency,
@@ -17,6 +16,7 @@ from news_assets.commands.terminal import (
     Terminal,
     day_of,
     write_document,
+    write_line,
 )
 from news_assets.pipeline.alerts.outbox import messages_to
 from news_assets.pipeline.stories.briefing import (

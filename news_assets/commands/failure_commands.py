@@ -15,9 +15,15 @@ from rich.table import Table
 from rich.text import Text
 
 from news_assets.clients.factory import open_notifier, open_ports
-from news_assets.commands.jsonlines import write_line
 from news_assets.commands.opening import check_names, desk_named, open_lake
-from news_assets.commands.terminal import Agency, Desk, Json, Terminal, in_backquotes
+from news_assets.commands.terminal import (
+    Agency,
+    Desk,
+    Json,
+    Terminal,
+    in_backquotes,
+    write_line,
+)
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline import stages
 from news_assets.pipeline.alerts.outbox import messages_to, send_again

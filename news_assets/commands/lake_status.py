@@ -11,9 +11,8 @@ import typer
 from rich import box
 from rich.table import Table
 
-from news_assets.commands.jsonlines import write_line
 from news_assets.commands.opening import check_names, open_lake
-from news_assets.commands.terminal import Desk, Json, Terminal
+from news_assets.commands.terminal import Desk, Json, Terminal, write_line
 from news_assets.errors import NewsAssetsError
 from news_assets.store.queries.listed_articles import count_columns, stage_counts
 

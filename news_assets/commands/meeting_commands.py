@@ -15,9 +15,14 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from news_assets.commands.jsonlines import write_line
 from news_assets.commands.opening import check_names, open_lake
-from news_assets.commands.terminal import Days, Json, Terminal, write_document
+from news_assets.commands.terminal import (
+    Days,
+    Json,
+    Terminal,
+    write_document,
+    write_line,
+)
 from news_assets.desks.desk_files import load_desks
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.civic.exports import Zones, calendar_of, ocd_event, zones_of

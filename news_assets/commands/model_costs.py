@@ -13,7 +13,6 @@ import typer
 from rich.table import Table
 
 from news_assets.clients.factory import open_ports
-from news_assets.commands.jsonlines import write_line
 from news_assets.commands.opening import check_names, desks_of_files, open_lake
 from news_assets.commands.terminal import (
     Days,
@@ -23,6 +22,7 @@ from news_assets.commands.terminal import (
     To,
     days_between,
     progress,
+    write_line,
 )
 from news_assets.commands.terminal import Desk as DeskOption
 from news_assets.desks.desk_files import load_desks

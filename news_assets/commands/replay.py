@@ -17,7 +17,6 @@ from rich.progress import (
 from rich.table import Table
 
 from news_assets.clients.sandbox import ProcessSandbox
-from news_assets.commands.jsonlines import write_line
 from news_assets.commands.opening import check_names, desks_of_files, open_lake
 from news_assets.commands.terminal import (
     Agency,
@@ -27,6 +26,7 @@ from news_assets.commands.terminal import (
     Terminal,
     To,
     days_between,
+    write_line,
 )
 from news_assets.commands.terminal import Desk as DeskOption
 from news_assets.errors import NewsAssetsError

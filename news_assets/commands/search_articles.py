@@ -13,9 +13,17 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from news_assets.commands.jsonlines import write_line
 from news_assets.commands.opening import check_names, open_lake
-from news_assets.commands.terminal import Agency, Desk, From, Json, Terminal, To, day_of
+from news_assets.commands.terminal import (
+    Agency,
+    Desk,
+    From,
+    Json,
+    Terminal,
+    To,
+    day_of,
+    write_line,
+)
 from news_assets.errors import LakeError, NewsAssetsError
 from news_assets.records.meetings import MeetingStatus
 from news_assets.search import (

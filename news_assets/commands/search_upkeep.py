@@ -31,9 +31,8 @@ from news_assets.clients.factory import (
     open_rebuild,
 )
 from news_assets.clients.sandbox import ProcessSandbox
-from news_assets.commands.jsonlines import write_line
 from news_assets.commands.opening import check_names, open_lake
-from news_assets.commands.terminal import Json, Terminal, day_of
+from news_assets.commands.terminal import Json, Terminal, day_of, write_line
 from news_assets.desks.desk_files import load_desks
 from news_assets.errors import IndexingError, NewsAssetsError
 from news_assets.folders import private_folder

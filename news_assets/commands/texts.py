@@ -10,17 +10,18 @@ from typing import Any, TypeVar
 from zoneinfo import ZoneInfo
 
 from news_assets.clients.sandbox import ProcessSandbox
-from news_assets.commands.jsonlines import (
+from news_assets.commands.terminal import (
     MAX_DOCUMENT_BYTES,
     Item,
+    documents,
     input_lines,
+    progress,
     read_file,
     read_items,
     text_in,
     write_line,
     write_results,
 )
-from news_assets.commands.terminal import documents, progress
 from news_assets.errors import EmbedError, NewsAssetsError, SourceError
 from news_assets.ports.services import Sandbox
 from news_assets.records.desks import Source

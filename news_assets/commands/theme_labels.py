@@ -20,9 +20,15 @@ from news_assets.clients.local_enrichers import (
     classifier_version,
     save_classifier,
 )
-from news_assets.commands.jsonlines import Item, read_items, write_line, write_results
 from news_assets.commands.opening import check_names, desk_named, open_lake
-from news_assets.commands.terminal import Json, Terminal
+from news_assets.commands.terminal import (
+    Item,
+    Json,
+    Terminal,
+    read_items,
+    write_line,
+    write_results,
+)
 from news_assets.errors import NewsAssetsError
 from news_assets.pipeline.enrich.enriched_rows import store_label
 from news_assets.pipeline.enrich.theme_training import (

@@ -11,8 +11,7 @@ from typing import Annotated, Any, Final
 import typer
 from pydantic import ValidationError
 
-from news_assets.commands.jsonlines import write_line
-from news_assets.commands.terminal import Json, documents, report
+from news_assets.commands.terminal import Json, documents, report, write_line
 from news_assets.desks.desk_files import explain, load_desks
 from news_assets.desks.desk_spec import BY_SELECTORS
 from news_assets.desks.import_plan import (

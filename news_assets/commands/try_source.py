@@ -15,8 +15,7 @@ from typing import Annotated, Any
 
 import typer
 
-from news_assets.commands.jsonlines import write_line
-from news_assets.commands.terminal import Json, documents, report
+from news_assets.commands.terminal import Json, documents, report, write_line
 from news_assets.commands.try_page import desk_with_key, try_selectors
 from news_assets.desks.desk_files import load_desks
 from news_assets.desks.import_plan import (
