@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from news_assets.defs.instance.run_guards import WORKER_TAG
-from news_assets.demo.site import HOST, PORT
+from news_assets.demo import HOST, PORT
 from news_assets.desks.desk_files import path_of
 from news_assets_tests.support import sample_site_program
 from news_assets_tests.support.containers import BUILD_S, Engine

@@ -3,12 +3,13 @@ and shows the results.
 """
 
 import json
+import runpy
 import shlex
 import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import redirect_stdout, suppress
 from datetime import UTC, date, datetime, timedelta
 from typing import Annotated
 from zoneinfo import ZoneInfo
@@ -22,7 +23,7 @@ from news_assets.commands import search_articles as search
 from news_assets.commands.lake_status import show_counts
 from news_assets.commands.opening import open_lake
 from news_assets.commands.terminal import Terminal
-from news_assets.demo.site import HOST, PORT, SampleSite
+from news_assets.demo import HOST, PORT, SampleSite
 from news_assets.desks.desk_files import load_desks, path_of
 from news_assets.errors import NewsAssetsError
 from news_assets.folders import private_folder
@@ -39,9 +40,10 @@ _BUILT_IN = "sample"
 _EDITED = "vacinacao-gripe-escolas"
 _QUERY = "vacinacao nas escolas"
 _ENVIRONMENT = {"NEWS_ALLOW_PRIVATE_HOSTS": HOST, "NEWS_HOST_DELAY_S": "0"}
+_RUNS_COMMANDS = "from news_assets.commands.demo import run_dagster; run_dagster()"
 _LOG_LINES = 30  # of a failed run's log: Dagster's error and ours
 
-terminal = Terminal()
+_terminal = Terminal()
 
 
 def demo(
@@ -67,13 +69,13 @@ def demo(
 
 def _serve(port: int | None) -> None:
     site = _site(port, publishes=True)
-    terminal.print(
+    _terminal.print(
         f"sample site: {site.base}/prefeitura/rss.xml and {site.base}/gazeta/atom.xml, with a new"
         " article each minute (Ctrl-C stops it)"
     )
     desk = _desk_of(site)
     if desk != _BUILT_IN:
-        terminal.print(f"its desk, for other commands: export NEWS_DESKS={desk}")
+        _terminal.print(f"its desk, for other commands: export NEWS_DESKS={desk}")
     site.serve_forever()
 
 
@@ -83,7 +85,7 @@ def _run(port: int | None) -> None:
     today = datetime.now(ZoneInfo(desk.timezone)).date()
     agencies = list(desk.agency_names)
     with _site(port) as site, _Runs(_desk_of(site)) as runs:
-        terminal.rule(
+        _terminal.rule(
             "Two newsrooms, three days: poll, then run every stage up to the search index"
         )
         runs.materialise(["feed_entries"], f"{agencies[0]}...{agencies[-1]}")
@@ -91,7 +93,7 @@ def _run(port: int | None) -> None:
             stage_names(),
             f"{agencies[0]}|{today - timedelta(days=2)}...{agencies[-1]}|{today}",
         )
-        terminal.rule(
+        _terminal.rule(
             "An article is edited after publication: poll again and re-run its day"
         )
         site.edit(_EDITED, datetime.now(UTC))
@@ -101,12 +103,12 @@ def _run(port: int | None) -> None:
             stage_names(), f"prefeitura|{edited_on}...prefeitura|{edited_on}"
         )
     _show(desk)
-    terminal.rule(f"One search: news-assets search '{_QUERY}'")
+    _terminal.rule(f"One search: news-assets search '{_QUERY}'")
     with open_index() as index:
         answer = index.search(_QUERY, Filters(desk=desk.key), limit=3)
     search.show(answer, _QUERY, search.hits_with_copies(answer.hits, Filters())[1])
-    terminal.print()
-    terminal.print(
+    _terminal.print()
+    _terminal.print(
         f"Done in {time.perf_counter() - started:.0f} s. Next: `make up` keeps the graph running,"
         " with Dagster and the pages."
     )
@@ -142,15 +144,15 @@ def _desk_of(site: SampleSite) -> str:
 
 
 class _Runs:
-    """A process that runs the graph by `dagster asset materialize`; its log is
-    NEWS_HOME/demo.log.
+    """A process that runs the graph by `dagster asset materialize`, and so imports
+    Dagster and the graph once; its log is NEWS_HOME/demo.log.
     """
 
     def __init__(self, desk: str) -> None:
         self._log = private_folder(Settings.read().home) / "demo.log"
         with self._log.open("w") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "news_assets.demo.graph_runs"],
+                [sys.executable, "-c", _RUNS_COMMANDS],
                 env=child_environment(**_ENVIRONMENT, NEWS_DESKS=desk),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -178,18 +180,18 @@ class _Runs:
             select,
         ]
         arguments += ["--partition-range", partitions]
-        terminal.print_line(
+        _terminal.print_line(
             Text.assemble(("$", "dim"), f" dagster {shlex.join(arguments)}")
         )
         started = time.perf_counter()
-        with terminal.status("running"):
+        with _terminal.status("running"):
             code = self._run(arguments)
         if code != "0":
             tail = "\n".join(self._log.read_text().splitlines()[-_LOG_LINES:])
             raise NewsAssetsError(
                 f"{tail}\nthe run failed; the full log is {self._log}"
             )
-        terminal.print(f"  {time.perf_counter() - started:.1f} s", style="dim")
+        _terminal.print(f"  {time.perf_counter() - started:.1f} s", style="dim")
 
     def _run(self, arguments: list[str]) -> str:
         """Return the exit code of one command as text; empty if the process ended."""
@@ -201,6 +203,29 @@ class _Runs:
         return self._process.stdout.readline().strip()
 
 
+def run_dagster() -> None:
+    """Run `dagster` commands one after the other until stdin ends.
+
+    A line of stdin has the arguments of a command as a JSON list; the answer is a line
+    with its exit code. What the command prints goes to stderr.
+    """
+    for line in sys.stdin:
+        with redirect_stdout(sys.stderr):
+            code = _exit_code(json.loads(line))
+        _terminal.print_line(str(code))
+
+
+def _exit_code(arguments: list[str]) -> int:
+    sys.argv = ["dagster", *arguments]
+    try:
+        runpy.run_module("dagster", run_name="__main__")
+    except SystemExit as ended:
+        if isinstance(ended.code, int):
+            return ended.code
+        return int(ended.code is not None)
+    return 0
+
+
 def _day_of(slug: str) -> date:
     with open_lake() as lake:
         articles = lake.read(RawArticle, desk=[_BUILT_IN])
@@ -209,15 +234,15 @@ def _day_of(slug: str) -> date:
 
 def _show(desk: Desk) -> None:
     with open_lake() as lake:
-        terminal.rule("Results, stage by stage")
+        _terminal.rule("Results, stage by stage")
         show_counts(
             stage_counts(lake, desk.first_day, datetime.now(UTC).date(), desk.key)
         )
         articles = lake.read(RawArticle, desk=[desk.key])
         enriched = lake.read(EnrichedArticle, desk=[desk.key])
         revisions = lake.read(ArticleRevision, desk=[desk.key])
-    terminal.print(_articles_table(articles, enriched))
-    terminal.print(
+    _terminal.print(_articles_table(articles, enriched))
+    _terminal.print(
         f"{len(revisions)} earlier text in `article_revisions`; the fetched pages are in `pages`"
     )
 

@@ -25,7 +25,7 @@ from news_assets.defs.active_runs import NOTHING_NEW
 from news_assets.defs.lake_maintenance import build_lake_maintenance
 from news_assets.defs.resources import LakeResource
 from news_assets.defs.run_retention import delete_old_runs, retention_rules
-from news_assets.demo.site import PORT, SampleSite
+from news_assets.demo import PORT, SampleSite
 from news_assets.desks.desk_files import load_desks
 from news_assets.records.desks import Desk, KeepDays
 from news_assets.sources.source_kinds import KINDS

@@ -7,7 +7,7 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from news_assets.demo.site import SampleSite
+from news_assets.demo import SampleSite
 from news_assets.records.desks import Desk
 from news_assets_tests.support.graph import Graph, sample_desk
 from news_assets_tests.support.lakes import copy_lake

@@ -13,7 +13,7 @@ import pytest
 
 from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
 from news_assets.defs.asset_checks import EXTRACTION_CHECK
-from news_assets.demo.site import SampleSite
+from news_assets.demo import SampleSite
 from news_assets.ports.search_index import SearchQuery
 from news_assets.records.articles import (
     ArticleRevision,

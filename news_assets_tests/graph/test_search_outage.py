@@ -13,7 +13,7 @@ import pytest
 
 from news_assets.clients.search.typesense import typesense_index
 from news_assets.clients.search.typesense.typesense_index import TypesenseSearchIndex
-from news_assets.demo.site import SampleSite
+from news_assets.demo import SampleSite
 from news_assets.errors import IndexingError
 from news_assets.pipeline.reindex import read_documents
 from news_assets.records.derived import ArticleEmbedding, IndexedDocument

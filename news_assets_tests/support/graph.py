@@ -14,7 +14,7 @@ from news_assets.definitions import build_definitions
 from news_assets.defs.desk_sensors import build_desk_sensors
 from news_assets.defs.jobs import build_desk_jobs
 from news_assets.defs.resources import build_resources, opener_of
-from news_assets.demo.site import PORT, SampleSite
+from news_assets.demo import PORT, SampleSite
 from news_assets.desks.desk_files import load_desks
 from news_assets.records.desks import Desk
 from news_assets.settings import Settings

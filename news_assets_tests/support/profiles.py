@@ -27,7 +27,7 @@ from dagster._core.storage.dagster_run import NOT_FINISHED_STATUSES
 from news_assets.clients.web.host_slots import open_slots
 from news_assets.clients.web.politeness import Politeness
 from news_assets.defs.instance.run_guards import WORKER_TAG
-from news_assets.demo.site import HOST, PORT, SampleSite
+from news_assets.demo import HOST, PORT, SampleSite
 from news_assets_tests.support.dagster_server import DagsterServer
 from news_assets_tests.support.servers import (
     Postgres,

@@ -8,7 +8,7 @@ image, which has no tests, so this file imports none.
 import signal
 from datetime import UTC, datetime
 
-from news_assets.demo.site import SampleSite
+from news_assets.demo import SampleSite
 
 if __name__ == "__main__":
     site = SampleSite(datetime.now(UTC), host="site")
