@@ -1,12 +1,14 @@
 """The report of one day as HTML: for the page `/days/<day>`, and as a file.
 
 Both have the same content, which is in English and makes no requests. What is counted is
-decided in `pipeline/report_contents.py`.
+decided in `pipeline/report_contents.py`; plots are drawn by the template
+`report_plot.html`.
 """
 
 import base64
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from functools import cache
 from pathlib import Path
@@ -19,11 +21,25 @@ from markupsafe import Markup
 from news_assets.errors import NewsAssetsError
 from news_assets.folders import private_folder
 from news_assets.pipeline.report_contents import Report, Section
-from news_assets.web.charts import HEIGHT, WIDTH, Plot, stacked
 
 _STYLE: Final = Path(__file__).parent / "static" / "style.css"
 _CELL_CHARS: Final = 200
 _LONG_CHARS: Final = 40  # longer text wraps anywhere, shorter text between words
+# of a plot, in units of its view box
+WIDTH: Final = 960
+HEIGHT: Final = 160
+# They differ in lightness as well as in hue, for colour-blind readers.
+_COLOURS: Final = (
+    "#2f9e77",
+    "#b8c4ce",
+    "#6b7785",
+    "#8795a1",
+    "#f0a202",
+    "#c8412f",
+    "#1b6ca8",
+    "#8d5a97",
+)
+_GAP: Final = 0.22  # share of a column that stays empty
 
 
 def report_content(report: Report) -> Markup:
@@ -74,16 +90,77 @@ def _values(report: Report) -> Mapping[str, Any]:
     hours = [f"{hour:02}:00" for hour in range(24)]
     return {
         "report": report,
-        "hours": stacked(hours, report.hours),
+        "hours": _stacked(hours, report.hours),
         "history": _history(report),
         "width": WIDTH,
         "height": HEIGHT,
     }
 
 
-def _history(report: Report) -> Plot:
+# --- plots: shapes of an SVG ----------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Part:
+    """A part of a column."""
+
+    name: str
+    x: float
+    y: float
+    width: float
+    height: float
+    colour: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Plot:
+    """Stacked columns, with the colour of each series that has a value."""
+
+    bars: tuple[_Part, ...]
+    colours: Mapping[str, str]
+    most: int
+    first: str
+    last: str
+
+
+def _stacked(labels: Sequence[str], series: Mapping[str, Sequence[int]]) -> _Plot:
+    """Return a column for each label, with the values of the series from the bottom up."""
+    sums = [0] * len(labels)
+    for values in series.values():
+        for number, value in enumerate(values):
+            sums[number] += value
+    most = max(sums, default=0)
+    colours: dict[str, str] = {}
+    bars: list[_Part] = []
+    column_width = WIDTH / len(labels)
+    tops = [float(HEIGHT)] * len(labels)
+    for place, (name, values) in enumerate(series.items()):
+        colour = _COLOURS[place % len(_COLOURS)]
+        for number, value in enumerate(values):
+            if value == 0:
+                continue
+            colours[name] = colour
+            height = value / most * HEIGHT
+            tops[number] -= height
+            bar = _Part(
+                name=name,
+                x=round((number + _GAP / 2) * column_width, 1),
+                y=round(tops[number], 1),
+                width=round((1 - _GAP) * column_width, 1),
+                height=round(height, 1),
+                colour=colour,
+                title=f"{labels[number]}, {name}: {value:,}",
+            )
+            bars.append(bar)
+    return _Plot(
+        bars=tuple(bars), colours=colours, most=most, first=labels[0], last=labels[-1]
+    )
+
+
+def _history(report: Report) -> _Plot:
     days = [day.isoformat() for day in report.history_days]
-    return stacked(days, report.history)
+    return _stacked(days, report.history)
 
 
 # --- values in tables -----------------------------------------------------------------

@@ -27,11 +27,11 @@ from news_assets.store.queries.names import (
 )
 from news_assets.web.answers import Part, slice_of
 from news_assets.web.archive import Archive
-from news_assets.web.charts import Bar, bars_of
 from news_assets.web.forms import FEED_FORMS, Entry, Feed, form_of, json_document
 from news_assets.web.operations.article_actions import Render
 from news_assets.web.operations.sessions import Sessions, note, read_form
 from news_assets.web.parameters import NameParameters, OneName, SearchAddress
+from news_assets.web.trends import Bar, bars_of
 
 KINDS: Final = {"person": "People", "body": "Bodies", "place": "Places"}
 _NEWEST: Final = 20  # articles of a page and a feed

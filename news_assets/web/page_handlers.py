@@ -45,8 +45,7 @@ from news_assets.web.article_versions import (
     version_query,
 )
 from news_assets.web.cache import Handler
-from news_assets.web.charts import HEIGHT, WIDTH, bars_of
-from news_assets.web.day_report import report_content
+from news_assets.web.day_report import HEIGHT, WIDTH, report_content
 from news_assets.web.facets import (
     facets_of,
     presets,
@@ -94,7 +93,7 @@ from news_assets.web.phrases import (
 )
 from news_assets.web.spreadsheets import MAX_ROWS
 from news_assets.web.subscription_pages import query_feeds
-from news_assets.web.trends import shown_value, trend_view
+from news_assets.web.trends import bars_of, shown_value, trend_view
 
 _FIRST_REPORT: Final = date(2000, 1, 1)
 _MAX_CONTAINED: Final = 100

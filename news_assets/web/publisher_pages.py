@@ -20,10 +20,10 @@ from news_assets.store.transaction import Snapshot
 from news_assets.text.dates import day_of
 from news_assets.web.answers import SourceItem
 from news_assets.web.archive import Archive
-from news_assets.web.charts import Bar, bars_of
 from news_assets.web.list_pages import SEARCH_PAGE
 from news_assets.web.operations.article_actions import Render
 from news_assets.web.parameters import OnePublisher, SearchAddress
+from news_assets.web.trends import Bar, bars_of
 
 _DAYS: Final = 30  # of the rhythm
 _NEWEST: Final = 10

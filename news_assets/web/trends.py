@@ -1,24 +1,109 @@
-"""How many articles searches found by day, week or month, as counts or as a share of all.
+"""Counts over time: bars of the days, months or years in them, and how many articles
+searches found by day, week or month, as counts or as a share of all.
 
-Counts are those of the facets of the search by words: of the articles of a week, copies
-of one text count once, as in a search for that week.
+Counts of trends are those of the facets of the search by words: of the articles of a
+week, copies of one text count once, as in a search for that week. What a page draws
+with the bars is in the template `bars.html`.
 """
 
+from calendar import monthrange
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, timedelta
 from typing import Annotated, Any, Final
 
 from news_assets.web.archive import Archive
-from news_assets.web.charts import Span, days_of, line, months_of, weeks_of
+from news_assets.web.day_report import HEIGHT, WIDTH
 from news_assets.web.parameters import SearchAddress, Step, TrendAddress
 
 _MAX_POINTS: Final = 92  # of a line; a longer time has longer steps
 _MAX_YEARS: Final = 20  # single articles state impossible days
 _PUBLISHERS: Final = 6
-_SPANS: Final = {"day": days_of, "week": weeks_of, "month": months_of}
+_MAX_DAYS: Final = 62
+_MAX_MONTHS: Final = 60
 
 _Facets = Mapping[str, Mapping[str, int]]
+
+
+# --- bars and the spans of time of one ------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """The hits of some days, the last one included; `label` is a day, month or year in
+    ISO format.
+    """
+
+    label: str
+    first: date
+    last: date
+    count: int
+
+
+def bars_of(counts: Mapping[str, int]) -> Sequence[Bar]:
+    """Return the bars of counts by day (ISO format), oldest first, also the empty ones
+    between; none of no counts.
+    """
+    found = {date.fromisoformat(day): count for day, count in counts.items()}
+    if not found:
+        return ()
+    first, last = min(found), max(found)
+    months = (last.year - first.year) * 12 + last.month - first.month + 1
+    if (last - first).days < _MAX_DAYS:
+        spans = _days_of(first, last)
+    elif months <= _MAX_MONTHS:
+        spans = _months_of(first, last)
+    else:
+        spans = _years(first, last)
+    bars = list(spans)
+    sums = dict.fromkeys((label for label, _, _ in bars), 0)
+    length = len(bars[0][0])  # of a label, which is the beginning of its days
+    for day, count in found.items():
+        sums[day.isoformat()[:length]] += count
+    return [Bar(label, begin, end, sums[label]) for label, begin, end in bars]
+
+
+# --- spans ----------------------------------------------------------------------------
+
+_Span = tuple[str, date, date]  # label, first day and last day
+
+
+def _days_of(first: date, last: date) -> Iterator[_Span]:
+    """Yield each day with its label."""
+    for number in range((last - first).days + 1):
+        day = first + timedelta(days=number)
+        yield day.isoformat(), day, day
+
+
+def _weeks_of(first: date, last: date) -> Iterator[_Span]:
+    """Yield each week that has one of these days, from Monday, which is its label, to the
+    last of these days at most.
+    """
+    days_before = first.weekday()
+    for number in range(0, (last - first).days + days_before + 1, 7):
+        begin = first + timedelta(days=number - days_before)
+        rest = (last - begin).days
+        yield begin.isoformat(), begin, begin + timedelta(days=min(6, rest))
+
+
+def _months_of(first: date, last: date) -> Iterator[_Span]:
+    """Yield each month that has one of these days."""
+    month = first.year * 12 + first.month - 1
+    while month <= last.year * 12 + last.month - 1:
+        begin = date(month // 12, month % 12 + 1, 1)
+        end = begin.replace(day=monthrange(begin.year, begin.month)[1])
+        yield begin.isoformat()[:7], begin, end
+        month += 1
+
+
+def _years(first: date, last: date) -> Iterator[_Span]:
+    for year in range(first.year, last.year + 1):
+        yield str(year), date(year, 1, 1), date(year, 12, 31)
+
+
+# --- searches over time ---------------------------------------------------------------
+
+_SPANS: Final = {"day": _days_of, "week": _weeks_of, "month": _months_of}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,7 +230,7 @@ def _step(wanted: str, first: date, last: date) -> Step:
 
 
 def _point(
-    one: _Counted, step: Step, span: Span, first: date, last: date
+    one: _Counted, step: Step, span: _Span, first: date, last: date
 ) -> TrendPoint:
     label, begin, end = span
     articles = one.facets[step].get(label, 0)
@@ -197,7 +282,7 @@ def trend_view(archive: Archive, address: TrendAddress) -> _TrendView:
     most = max((max(of_one, default=0) for of_one in values), default=0)
     lines = []
     for one, of_one in zip(trends.series, values, strict=True):
-        path = line(of_one, most) if of_one else ""
+        path = _line(of_one, most) if of_one else ""
         search = _search_of(address, one)
         lines.append(_Line(series=one, path=path, address=search))
     return _TrendView(step=trends.step, lines=lines, most=most)
@@ -247,3 +332,15 @@ def trend_rows(
             )
             rows.append(dict(zip(TREND_COLUMNS, values, strict=True)))
         yield rows
+
+
+def _line(values: Sequence[float], most: float) -> str:
+    """Return the path of a line through these values; `most` is the value at the top."""
+    width = WIDTH / len(values)
+    points = []
+    for number, value in enumerate(values):
+        x = (number + 0.5) * width
+        y = HEIGHT - (value / most if most else 0) * HEIGHT
+        points.append(f"{x:.1f} {y:.1f}")
+    # a path of one point has a dot at its round end
+    return f"M{' L'.join(points)}" if len(points) > 1 else f"M{points[0]}h0"

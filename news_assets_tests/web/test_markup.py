@@ -1,15 +1,11 @@
-"""Evidence marked in stored texts: valid HTML, whatever Markdown the marks begin and end in; and
-counts as bars.
-"""
+"""Evidence marked in stored texts: valid HTML, whatever Markdown the marks begin and end in."""
 
-from datetime import date, timedelta
 from typing import Any
 
 import pytest
 from lxml import html
 
 from news_assets.pipeline.enrich.model.evidence import Span
-from news_assets.web.charts import Bar, bars_of
 from news_assets.web.markup import article_html, passages
 
 
@@ -107,47 +103,6 @@ def test_marks_at_any_place_change_no_element(text: str) -> None:
                 assert (
                     elements(article_html(text, [(1, Span(start, end + 1))])) == plain
                 ), text[start : end + 1]
-
-
-def test_days_between_are_bars_too() -> None:
-    assert bars_of({"2026-01-03": 2, "2026-01-01": 1}) == [
-        Bar("2026-01-01", date(2026, 1, 1), date(2026, 1, 1), 1),
-        Bar("2026-01-02", date(2026, 1, 2), date(2026, 1, 2), 0),
-        Bar("2026-01-03", date(2026, 1, 3), date(2026, 1, 3), 2),
-    ]
-
-
-@pytest.mark.parametrize(
-    ("days", "label", "count", "last"),
-    [
-        (61, "2024-01-31", 62, date(2024, 3, 31)),
-        (62, "2024-01", 4, date(2024, 4, 30)),
-        (1_700, "2024-01", 57, date(2028, 9, 30)),
-        (2_000, "2024", 6, date(2029, 12, 31)),
-    ],
-)
-def test_a_longer_time_has_longer_bars(
-    days: int, label: str, count: int, last: date
-) -> None:
-    first = date(2024, 1, 31)
-    counts = {
-        first.isoformat(): 1,
-        (first + timedelta(days=days)).isoformat(): 3,
-        "2024-02-29": 1,
-    }
-    bars = bars_of(counts)
-    assert (bars[0].label, len(bars), sum(bar.count for bar in bars)) == (
-        label,
-        count,
-        5,
-    )
-    assert bars[-1].last >= first + timedelta(days=days)
-    if days != 61:
-        assert bars[-1].last == last
-
-
-def test_no_hits_have_no_bars() -> None:
-    assert bars_of({}) == ()
 
 
 def passages_of(before: str, after: str) -> list[tuple[str, str]]:
