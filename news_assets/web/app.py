@@ -37,6 +37,7 @@ from news_assets.web.cache import AnswerCache, Handler
 from news_assets.web.forms import MEDIA_TYPES, json_document
 from news_assets.web.images import image_handler
 from news_assets.web.list_pages import LIST_PAGES, SEARCH_PAGE
+from news_assets.web.localization import KeptChoices
 from news_assets.web.meeting_pages import MeetingPages
 from news_assets.web.morning_page import MorningPage, keeps_visit, visit_key
 from news_assets.web.name_pages import NamePages
@@ -58,7 +59,6 @@ from news_assets.web.operations.sessions import (
     private_page,
 )
 from news_assets.web.page_handlers import Pages
-from news_assets.web.page_times import KeptChoices
 from news_assets.web.parameters import (
     ArticleAddress,
     BriefingParameters,

@@ -17,8 +17,7 @@ from starlette.responses import Response
 
 from news_assets.web.archive import MAX_SECONDS, Archive, BusyError
 from news_assets.web.forms import TABLE_FORMS, form_of
-from news_assets.web.page_times import CHOICES, zone_of
-from news_assets.web.phrases import language_of
+from news_assets.web.localization import CHOICES, language_of, zone_of
 
 _MAX_AGE_SECONDS: Final = 60.0  # pages also say what is due now, and minutes ago
 _MAX_BYTES: Final = 8_000_000

@@ -11,8 +11,8 @@ from news_assets.ports.search_index import FACET_LABELS
 from news_assets.text.words import fold
 from news_assets.web.answers import SearchPart
 from news_assets.web.archive import Archive
+from news_assets.web.localization import language_name, translation
 from news_assets.web.parameters import SearchAddress
-from news_assets.web.phrases import language_name, translation
 
 _SHOWN: Final = 8
 _PRESETS: Final = (("today", 1), ("the last 7 days", 7), ("the last 30 days", 30))

@@ -61,6 +61,18 @@ from news_assets.web.forms import (
     problem,
 )
 from news_assets.web.list_pages import ListPage, other_form
+from news_assets.web.localization import (
+    CHOICES,
+    LANGUAGES,
+    PageTimes,
+    language_name,
+    language_of,
+    made_text,
+    mistake_text,
+    offered_zones,
+    translation,
+    zone_of,
+)
 from news_assets.web.markup import article_html, is_cut, passages
 from news_assets.web.meeting_views import first_day_to_come, has_meetings
 from news_assets.web.name_pages import KINDS
@@ -68,7 +80,6 @@ from news_assets.web.operations.failure_pages import overview
 from news_assets.web.operations.monitoring import coverage, source_health, worst_first
 from news_assets.web.operations.query_actions import listed_queries
 from news_assets.web.operations.sessions import Access, Sessions
-from news_assets.web.page_times import CHOICES, PageTimes, offered_zones, zone_of
 from news_assets.web.parameters import (
     MAX_PAGE,
     MAX_SEARCHES,
@@ -82,14 +93,6 @@ from news_assets.web.parameters import (
     SearchAddress,
     StoryParameters,
     TrendAddress,
-)
-from news_assets.web.phrases import (
-    LANGUAGES,
-    language_name,
-    language_of,
-    made_text,
-    mistake_text,
-    translation,
 )
 from news_assets.web.spreadsheets import MAX_ROWS
 from news_assets.web.subscription_pages import query_feeds

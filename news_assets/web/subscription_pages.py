@@ -44,6 +44,7 @@ from news_assets.records.alerts import SUBSCRIPTION, Subscription
 from news_assets.text.query_parser import parse_operators
 from news_assets.web.archive import Archive
 from news_assets.web.facets import value_label, values_with
+from news_assets.web.localization import language_of, mistake_text, translation
 from news_assets.web.meeting_views import has_meetings
 from news_assets.web.operations.article_actions import Render
 from news_assets.web.operations.query_actions import (
@@ -59,7 +60,6 @@ from news_assets.web.operations.sessions import (
     read_form,
 )
 from news_assets.web.parameters import SEVERAL, SearchAddress
-from news_assets.web.phrases import language_of, mistake_text, translation
 from news_assets.web.request_limits import client_of
 
 _PATH: Final = "/subscribe"

@@ -28,7 +28,7 @@ from news_assets.text.search_query import (
     Word,
     matches,
 )
-from news_assets.web.phrases import portuguese
+from news_assets.web.localization import portuguese
 from news_assets_tests.support.growth import grows_linearly
 
 A, B, C = Word("a"), Word("b"), Word("c")

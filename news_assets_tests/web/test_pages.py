@@ -22,8 +22,8 @@ from news_assets.taxonomy import CIVIC_TOPICS, load_taxonomy
 from news_assets.web.answers import SearchPart
 from news_assets.web.archive import Archive
 from news_assets.web.facets import facets_of
+from news_assets.web.localization import made_text, portuguese
 from news_assets.web.parameters import SearchAddress
-from news_assets.web.phrases import made_text, portuguese
 from news_assets_tests.clients.search.contract.examples import document
 from news_assets_tests.support.fakes import FakeSearchIndex
 from news_assets_tests.support.small_desk import DESK, NOW, TODAY

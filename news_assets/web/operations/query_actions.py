@@ -29,10 +29,10 @@ from news_assets.records.derived import EnrichedArticle
 from news_assets.search import Filters, SearchHit
 from news_assets.text.query_parser import parse_operators
 from news_assets.web.archive import Archive
+from news_assets.web.localization import language_of, mistake_text, translation
 from news_assets.web.operations.article_actions import Render
 from news_assets.web.operations.sessions import Sessions, filled_fields, note, read_form
 from news_assets.web.parameters import SEVERAL, ParameterError, SearchAddress
-from news_assets.web.phrases import language_of, mistake_text, translation
 
 # of a saved query and of a search
 FILTERS: Final = SavedQuery.model_fields.keys() & Filters.__dataclass_fields__.keys()

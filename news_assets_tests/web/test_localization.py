@@ -17,7 +17,7 @@ from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
 from news_assets.search import Index
 from news_assets.store.lake import Lake
 from news_assets.web.archive import Archive
-from news_assets.web.page_times import PageTimes, offered_zones
+from news_assets.web.localization import PageTimes, offered_zones
 from news_assets_tests.support.small_desk import DESK, Newsroom, entry
 from news_assets_tests.support.waiting import HANG_S
 from news_assets_tests.text.workbooks import sheets_of
