@@ -60,12 +60,6 @@ from news_assets.web.morning_page import (
     morning_view,
     silent_publishers,
 )
-from news_assets.web.name_pages import (
-    CountedPublisher,
-    NameView,
-    name_view,
-    read_names,
-)
 from news_assets.web.operations.monitoring import (
     agencies,
     changes,
@@ -99,6 +93,12 @@ from news_assets.web.parameters import (
     SearchAddress,
     StoryParameters,
     TrendAddress,
+)
+from news_assets.web.profile_pages import (
+    CountedPublisher,
+    NameView,
+    name_view,
+    read_names,
 )
 from news_assets.web.story_pages import (
     CountedTheme,

@@ -40,7 +40,6 @@ from news_assets.web.list_pages import LIST_PAGES, SEARCH_PAGE
 from news_assets.web.localization import KeptChoices
 from news_assets.web.meeting_pages import MeetingPages
 from news_assets.web.morning_page import MorningPage, keeps_visit, visit_key
-from news_assets.web.name_pages import NamePages
 from news_assets.web.operations import polls, query_actions
 from news_assets.web.operations.article_actions import Actions, LabelActions, Render
 from news_assets.web.operations.failure_pages import (
@@ -67,7 +66,7 @@ from news_assets.web.parameters import (
     OnePerson,
     SearchAddress,
 )
-from news_assets.web.publisher_pages import PublisherPages
+from news_assets.web.profile_pages import NamePages, PublisherPages
 from news_assets.web.request_limits import LIVE_PATH, RequestLimits, in_time
 from news_assets.web.story_pages import StoryPages, markdown_handler
 from news_assets.web.subscription_pages import FeedPages, SubscriptionPages

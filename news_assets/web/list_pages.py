@@ -47,13 +47,13 @@ from news_assets.web.markup import article_html
 from news_assets.web.meeting_pages import calendar, entries_of
 from news_assets.web.meeting_views import MeetingItem
 from news_assets.web.morning_page import silence_entries
-from news_assets.web.name_pages import page_of_name
 from news_assets.web.parameters import (
     MeetingParameters,
     Parameters,
     SearchAddress,
     StoryParameters,
 )
+from news_assets.web.profile_pages import page_of_name
 from news_assets.web.spreadsheets import (
     Spreadsheet,
     articles_sheet,

@@ -75,7 +75,6 @@ from news_assets.web.localization import (
 )
 from news_assets.web.markup import article_html, is_cut, passages
 from news_assets.web.meeting_views import first_day_to_come, has_meetings
-from news_assets.web.name_pages import KINDS
 from news_assets.web.operations.failure_pages import overview
 from news_assets.web.operations.monitoring import coverage, source_health, worst_first
 from news_assets.web.operations.query_actions import listed_queries
@@ -94,6 +93,7 @@ from news_assets.web.parameters import (
     StoryParameters,
     TrendAddress,
 )
+from news_assets.web.profile_pages import KINDS
 from news_assets.web.spreadsheets import MAX_ROWS
 from news_assets.web.subscription_pages import query_feeds
 from news_assets.web.trends import bars_of, shown_value, trend_view
