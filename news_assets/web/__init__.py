@@ -11,10 +11,12 @@ api_operations   the API and its description
 mcp_tools        some operations as tools of the Model Context Protocol
 meeting_views    what meetings, matters and persons answer with
 meeting_pages    their pages, feeds and calendars
+article_views    versions, glance, image and edits of an article
+profile_pages    names and publishers
+trends           bars, and searches over time
 cache            answers that are kept until the next commit
 request_limits   limits of connections, requests, time and length
-markup           Markdown to safe HTML, words that differ between two texts, bars of a histogram
-images           main images of articles, through the checked fetcher
+markup           Markdown to safe HTML, words that differ between two texts
 operations       what operators do and monitors read: log-in, retry, withdraw, polls, metrics
-phrases          the page's texts in English and Portuguese
+localization     texts in English and Portuguese, times in the zone of the reader
 """

@@ -35,7 +35,7 @@ from news_assets.web.answers import (
     SourceItem,
 )
 from news_assets.web.archive import Archive
-from news_assets.web.article_versions import listed_edits
+from news_assets.web.article_views import listed_edits
 from news_assets.web.forms import json_document
 from news_assets.web.meeting_views import (
     AgendaLine,

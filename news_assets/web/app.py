@@ -33,9 +33,9 @@ from news_assets.web.api_operations import (
     handler_of,
 )
 from news_assets.web.archive import Archive
+from news_assets.web.article_views import image_handler
 from news_assets.web.cache import AnswerCache, Handler
 from news_assets.web.forms import MEDIA_TYPES, json_document
-from news_assets.web.images import image_handler
 from news_assets.web.list_pages import LIST_PAGES, SEARCH_PAGE
 from news_assets.web.localization import KeptChoices
 from news_assets.web.meeting_pages import MeetingPages

@@ -32,7 +32,7 @@ from news_assets.web.api_operations import (
     Operation,
 )
 from news_assets.web.archive import Archive
-from news_assets.web.article_versions import edit_entries, page_of_edit
+from news_assets.web.article_views import edit_entries, page_of_edit
 from news_assets.web.forms import (
     FEED_FORMS,
     MEDIA_TYPES,

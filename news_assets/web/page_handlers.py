@@ -37,7 +37,7 @@ from news_assets.store.queries.report import count_day
 from news_assets.store.queries.story_contents import story_of_article
 from news_assets.web.answers import ArticleView, SourceItem
 from news_assets.web.archive import Archive, revision_and_successor, revision_number
-from news_assets.web.article_versions import (
+from news_assets.web.article_views import (
     Version,
     glance_of,
     search_words,

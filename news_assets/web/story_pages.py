@@ -48,7 +48,7 @@ from news_assets.store.queries.story_lists import (
 )
 from news_assets.web.answers import Part, part_of
 from news_assets.web.archive import Archive
-from news_assets.web.article_versions import edit_entries
+from news_assets.web.article_views import edit_entries
 from news_assets.web.forms import FEED_FORMS, Entry, Feed, form_of, json_document
 from news_assets.web.operations.article_actions import Render
 from news_assets.web.parameters import (

@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 import httpx
 import pytest
 
-from news_assets.web.article_versions import begins_with, search_of
+from news_assets.web.article_views import begins_with, search_of
 from news_assets.web.parameters import ArticleAddress
 from news_assets_tests.web.test_pages import links_of, text_of
 

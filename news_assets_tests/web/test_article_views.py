@@ -14,7 +14,7 @@ from news_assets.records.articles import RawArticle
 from news_assets.search import Index
 from news_assets.store.lake import Lake
 from news_assets.web.archive import Archive
-from news_assets.web.images import MAX_BYTES
+from news_assets.web.article_views import MAX_IMAGE_BYTES
 from news_assets_tests.clients.web.conftest import Site, answer
 from news_assets_tests.store.examples import full, upsert
 from news_assets_tests.support.small_desk import DESK
@@ -27,7 +27,7 @@ IMAGES = {
         b"<svg><script>alert(1)</script></svg>", content_type="image/svg+xml"
     ),
     "html": answer(b"<p>", content_type="text/html; charset=utf-8"),
-    "large": answer(bytes(MAX_BYTES + 1), content_type="image/jpeg"),
+    "large": answer(bytes(MAX_IMAGE_BYTES + 1), content_type="image/jpeg"),
     "gone": answer(status=410),
 }
 

@@ -1,18 +1,25 @@
-"""The versions of an article, what its page says at a glance, and the texts that publishers
-replaced, as a list and as entries of a feed.
+"""What the pages of an article show: its versions, what is said at a glance, its main
+image, and the texts that its publisher replaced, as a list and as entries of a feed.
 
 Each version has an address to cite that leads to the same text for as long as the
-archive keeps it.
+archive keeps it. Images are fetched through the checked fetcher, so that browsers
+request nothing from other sites.
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Final
 from urllib.parse import parse_qsl, urlencode
 
-from news_assets.ports.services import Reader
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from news_assets.errors import FetchError
+from news_assets.ports.services import Fetcher, PageRequest, Reader
 from news_assets.records.articles import ArticleRevision, RawArticle
 from news_assets.store.queries.changes import Edit, newest_edits
 from news_assets.text.fingerprint import normal_words
@@ -268,3 +275,75 @@ def _changed_words(archive: Archive, edit: Edit) -> str:
         return ""
     before, after = [(one.text or "")[:_MAX_COMPARED_CHARS] for one in found]
     return f'<div style="white-space: pre-wrap">{word_diff(before, after)}</div>'
+
+
+# --- the main image -------------------------------------------------------------------
+
+
+MAX_IMAGE_BYTES: Final = 5_000_000
+_KEPT_IMAGES: Final = 20  # images in memory, for an hour at most
+# SVG can have scripts
+_IMAGE_KINDS: Final = {
+    "image/avif",
+    "image/gif",
+    "image/jpeg",
+    "image/png",
+    "image/webp",
+}
+_FETCH_S: Final = 8.0
+_IMAGE_HEADERS: Final = {
+    "Cache-Control": "private, max-age=86400",
+    "Content-Security-Policy": "sandbox; default-src 'none'",
+}
+
+
+def image_handler(archive: Archive, fetcher: Fetcher) -> Callable[[Request], Response]:
+    """Return the handler that answers with the image of an article; 404 without one,
+    502 if it cannot be shown.
+    """
+
+    @lru_cache(maxsize=_KEPT_IMAGES)
+    def fetched(url: str, hour: str) -> tuple[str, bytes | None]:
+        """Return kind and bytes of an image, or the reason why there are none; it is
+        requested again next hour.
+        """
+        return _fetch_image(fetcher, url)
+
+    def image(request: Request) -> Response:
+        article_id = request.path_params["article_id"]
+        url = None
+        for row in archive.lake.read(RawArticle, article_id=[article_id]):
+            url = row.image_url
+        if not url:
+            raise HTTPException(404, f"no image of an article {article_id} is known")
+        kind, body = fetched(url, f"{datetime.now(UTC):%Y-%m-%d %H}")
+        if body is None:
+            raise HTTPException(502, kind)
+        return Response(body, headers=_IMAGE_HEADERS, media_type=kind)
+
+    return image
+
+
+def _fetch_image(fetcher: Fetcher, url: str) -> tuple[str, bytes | None]:
+    try:
+        page = fetcher.fetch(
+            PageRequest(
+                url,
+                max_s=_FETCH_S,
+                headers=(("Accept", ", ".join(sorted(_IMAGE_KINDS))),),
+            )
+        )
+    except FetchError as error:
+        return f"the image could not be fetched: {error}", None
+    kind = page.content_type.partition(";")[0].strip().lower()
+    if kind not in _IMAGE_KINDS:
+        return (
+            (
+                f"the image has the type {kind[:40] or 'unknown'}; shown are"
+                f" {', '.join(sorted(_IMAGE_KINDS))}"
+            ),
+            None,
+        )
+    if len(page.body) > MAX_IMAGE_BYTES:
+        return f"the image has more than {MAX_IMAGE_BYTES:,} bytes", None
+    return kind, page.body
