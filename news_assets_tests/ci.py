@@ -47,7 +47,7 @@ STRUCTURE: Final = Step(
     (sys.executable, "-m", "news_assets_tests.quality.structure"),
     is_check=False,
 )
-TESTS: Final = Step("tests", ("make", "test-once"), kept="minutes of CPU")
+TESTS: Final = Step("tests", ("make", "test", "SLOW=1"), kept="minutes of CPU")
 
 
 def add(run: Run, step: Step, run_command: Callable[..., tuple[int, str]]) -> str:
