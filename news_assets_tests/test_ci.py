@@ -30,12 +30,18 @@ def test_numbers_of_the_named_lines_are_kept_and_only_checks_fail(
             step("lint", "print('373 files'); raise SystemExit(1)"),
             step("size", "print('size 7'); raise SystemExit(1)", is_check=False),
         ],
+        [step("collection", "print('3 tests collected')")],
         step("tests", "print('[ 10%]'); print('quick: 3 passed')", kept="passed"),
     )
 
     for figures in run.figures.values():
         assert figures.keys() >= {"seconds: #"}
-    words = {"lint": "# files", "size": "size #", "tests": "quick: # passed"}
+    words = {
+        "lint": "# files",
+        "size": "size #",
+        "collection": "# tests collected",
+        "tests": "quick: # passed",
+    }
     assert {name: list(figures)[:-1] for name, figures in run.figures.items()} == {
         name: [line] for name, line in words.items()
     }
