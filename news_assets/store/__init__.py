@@ -5,7 +5,7 @@ Postgres and its data as Parquet.
                                                        missing tables created)
     read:   agency-days and values -> statements -> transaction.Snapshot -> tables -> records,
                                                     or a Polars frame
-    write:  records -> tables -> transaction.Transaction, under the write_lock of
+    write:  records -> tables -> transaction.Transaction, under the write lock of
                                  `lake.Lake.transact`
 
 Callers use `lake.Lake` only. `maintenance` keeps its files few and large; `backup`

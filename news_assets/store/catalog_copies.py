@@ -13,6 +13,7 @@ primary keys, which DuckLake needs to find conflicting commits, are kept in a ta
 their own.
 """
 
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -129,6 +130,27 @@ def _translated(path: Path) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         raise LakeError(f"{path}: SQLite cannot read or copy it: {error}") from error
+
+
+def copy_unwritable(source: Path, target: Path) -> None:
+    """Copy the last commit of a catalog that cannot be written: through SQLite while
+    others have it open, or else its files.
+    """
+    try:
+        with (
+            closing(
+                sqlite3.connect(f"{source.absolute().as_uri()}?mode=ro", uri=True)
+            ) as read,
+            closing(sqlite3.connect(target)) as written,
+        ):
+            read.backup(written)
+        return
+    except sqlite3.Error:
+        target.unlink(missing_ok=True)
+    for suffix in ("", "-wal"):
+        file = Path(f"{source}{suffix}")
+        if file.exists():
+            shutil.copyfile(file, f"{target}{suffix}")
 
 
 # --- Postgres -------------------------------------------------------------------------

@@ -9,7 +9,7 @@ back (160 commits), and a fifth with two-second transactions (3 commits):
   runs its work again from the reads. No update was lost on either catalog.
 - Retries alone starve slow writers: the two-second transactions got through only when
   the others had finished, after up to 10.4 s, and a third of all attempts failed. So a
-  writer holds the write lock (`write_lock.py`) from its reads to its commit: no attempt
+  writer holds the write lock (`connection.py`) from its reads to its commit: no attempt
   failed, and the longest wait was 2.4 s on Postgres and 7.9 s on SQLite.
 
 The lock orders the writers. The failing commit protects the rows, also from a writer

@@ -6,6 +6,7 @@ transaction as tables: the version is that of the tables, whenever the process d
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import uuid4
@@ -13,7 +14,7 @@ from uuid import uuid4
 import duckdb
 
 from news_assets.errors import LakeError
-from news_assets.store.address import LAKE, METADATA, Address, quoted
+from news_assets.store.address import LAKE, METADATA, Address, DataFolder, quoted
 from news_assets.store.tables import TABLES, Table, columns, create_statements
 
 _VIEW = "lake_identity"
@@ -152,6 +153,35 @@ def upgrade(
     for name, value in _OPTIONS.items():
         cursor.execute(f"CALL {LAKE}.set_option('{name}', '{value}')")
     return Upgrade(identity, (*changes, *missing), is_new)
+
+
+def upgraded(
+    connection: duckdb.DuckDBPyConnection, address: Address, *, dry_run: bool = False
+) -> Upgrade:
+    """Bring tables and identity up to date, under the write lock; a dry run is rolled
+    back.
+    """
+    with transaction(connection, dry_run=dry_run) as cursor:
+        found = read_identity(cursor)
+        check_version(address, found)
+        result = upgrade(cursor)
+        if found is None and result.is_new:
+            DataFolder(address, cursor).check_unused()
+    return result
+
+
+@contextmanager
+def transaction(
+    connection: duckdb.DuckDBPyConnection, *, dry_run: bool = False
+) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Yield a cursor that uses the lake, in a transaction that is committed, or rolled
+    back by a dry run.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(f"USE {LAKE}")
+        cursor.begin()
+        yield cursor
+        cursor.rollback() if dry_run else cursor.commit()
 
 
 def add_statistics(cursor: duckdb.DuckDBPyConnection) -> None:
