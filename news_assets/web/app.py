@@ -73,6 +73,7 @@ from news_assets.web.subscription_pages import FeedPages, SubscriptionPages
 
 _HERE: Final = Path(__file__).parent
 _ARTICLE: Final = "/articles/{article_id:article_id}"
+_SUFFIX: Final = "{suffix:suffix}"  # of a form
 _HEADERS: Final = {
     "Content-Security-Policy": (
         "default-src 'none'; style-src 'self'; img-src 'self' data:; script-src 'self'; form-action"
@@ -152,60 +153,21 @@ def build_app(
         shows_images=fetcher is not None,
         subscribes=links is not None,
     )
-    meetings = MeetingPages(archive, pages.page)
-    publishers = PublisherPages(archive, pages.page)
-    feeds = FeedPages(archive, pages.page)
-    stories = StoryPages(archive, pages.page)
-    named = NamePages(archive, sessions, pages.page)
     cache = AnswerCache(archive, sessions.may_look)
     cached = _CachedRoutes(cache, sessions)
-    article, suffix = _ARTICLE, "{suffix:suffix}"
     routes: list[BaseRoute] = [
         _morning_route(archive, cache, pages.page),
-        cached("/about", pages.about),
-        cached("/queries", pages.queries),
-        cached("/queries.opml", pages.queries),
-        cached("/feeds", feeds.page),
-        cached("/feeds.opml", feeds.opml),
-        Route(f"{article}/original", in_time(pages.original)),
-        Route(f"{article}/text", in_time(pages.text)),
-        cached(f"{article}/revisions/{{number:int}}", pages.revision),
-        cached(f"{article}/way", pages.way),
-        cached(f"{article}{suffix}", pages.article, ArticleAddress.names()),
-        cached(
-            f"/meetings/{{meeting_id:meeting_id}}{suffix}",
-            meetings.meeting,
-            OneMeeting.names(),
-        ),
-        cached(f"/stories/{{story_id:article_id}}{suffix}", stories.story),
-        cached("/briefing.md", markdown_handler(archive), BriefingParameters.names()),
-        cached(f"/names/{{kind}}/{{name:article_id}}{suffix}", named.name),
-        Route("/operations/names", posted(named.change), methods=["POST"]),
-        cached("/days/{day}", pages.day),
-        cached("/publishers/{desk}/{agency:path}", publishers.publisher),
-        cached("/facets/{facet}", pages.facet, (*SearchAddress.names(), "contains")),
-        cached(
-            f"/matters/{{desk}}/{{agency}}/{{matter:meeting_id}}{suffix}",
-            meetings.matter,
-        ),
-        cached(f"/laws/{{law:meeting_id}}{suffix}", meetings.law),
-        cached(
-            f"/persons/{{desk}}/{{agency}}/{{person:meeting_id}}{suffix}",
-            meetings.person,
-            OnePerson.names(),
-        ),
+        *_page_routes(archive, sessions, pages, cached),
+        *_pages_of_article(pages, cached),
+        *_civic_routes(archive, pages.page, cached),
         *_api_routes(archive, cached),
         *_operator_routes(archive, access, sessions, pages.page, cache),
         Mount("/static", StaticFiles(directory=_HERE / "static")),
+        *_list_routes(pages, cached),
     ]
-    for page in (SEARCH_PAGE, *LIST_PAGES):
-        names = page.operation.parameters.names()
-        is_closed = page.operation.for_operators
-        path, handler = f"{page.path}{suffix}", pages.list_of(page)
-        routes.append(cached(path, handler, names, for_operators=is_closed))
     if fetcher is not None:
         handler = image_handler(archive, fetcher)
-        routes.append(Route(f"{article}/image", in_time(handler)))
+        routes.append(Route(f"{_ARTICLE}/image", in_time(handler)))
     if links is not None:
         routes += SubscriptionPages(archive, links, pages.page).routes()
     errors = {
@@ -242,6 +204,68 @@ def _morning_route(archive: Archive, cache: AnswerCache, render: Render) -> Rout
     morning = MorningPage(archive, render)
     kept = cache.around(morning.page, MorningParameters.names(), visit_key)
     return Route("/", in_time(keeps_visit(kept)))
+
+
+def _page_routes(
+    archive: Archive, sessions: Sessions, pages: Pages, cached: _CachedRoutes
+) -> list[Route]:
+    """Return the routes of single pages: stories, names, publishers, days and others."""
+    feeds = FeedPages(archive, pages.page)
+    stories = StoryPages(archive, pages.page)
+    named = NamePages(archive, sessions, pages.page)
+    publishers = PublisherPages(archive, pages.page)
+    return [
+        cached("/about", pages.about),
+        cached("/queries", pages.queries),
+        cached("/queries.opml", pages.queries),
+        cached("/feeds", feeds.page),
+        cached("/feeds.opml", feeds.opml),
+        cached(f"/stories/{{story_id:article_id}}{_SUFFIX}", stories.story),
+        cached("/briefing.md", markdown_handler(archive), BriefingParameters.names()),
+        cached(f"/names/{{kind}}/{{name:article_id}}{_SUFFIX}", named.name),
+        Route("/operations/names", posted(named.change), methods=["POST"]),
+        cached("/days/{day}", pages.day),
+        cached("/publishers/{desk}/{agency:path}", publishers.publisher),
+        cached("/facets/{facet}", pages.facet, (*SearchAddress.names(), "contains")),
+    ]
+
+
+def _pages_of_article(pages: Pages, cached: _CachedRoutes) -> list[Route]:
+    """Return the routes of an article; its stored page and text are not kept in memory."""
+    return [
+        Route(f"{_ARTICLE}/original", in_time(pages.original)),
+        Route(f"{_ARTICLE}/text", in_time(pages.text)),
+        cached(f"{_ARTICLE}/revisions/{{number:int}}", pages.revision),
+        cached(f"{_ARTICLE}/way", pages.way),
+        cached(f"{_ARTICLE}{_SUFFIX}", pages.article, ArticleAddress.names()),
+    ]
+
+
+def _civic_routes(
+    archive: Archive, render: Render, cached: _CachedRoutes
+) -> list[Route]:
+    """Return the routes of meetings, matters, laws and persons."""
+    civic = MeetingPages(archive, render)
+    person = f"/persons/{{desk}}/{{agency}}/{{person:meeting_id}}{_SUFFIX}"
+    meeting = f"/meetings/{{meeting_id:meeting_id}}{_SUFFIX}"
+    matter = f"/matters/{{desk}}/{{agency}}/{{matter:meeting_id}}{_SUFFIX}"
+    return [
+        cached(meeting, civic.meeting, OneMeeting.names()),
+        cached(matter, civic.matter),
+        cached(f"/laws/{{law:meeting_id}}{_SUFFIX}", civic.law),
+        cached(person, civic.person, OnePerson.names()),
+    ]
+
+
+def _list_routes(pages: Pages, cached: _CachedRoutes) -> list[Route]:
+    """Return the routes of the lists with a page, in all their forms."""
+    routes = []
+    for page in (SEARCH_PAGE, *LIST_PAGES):
+        names = page.operation.parameters.names()
+        is_closed = page.operation.for_operators
+        path, handler = f"{page.path}{_SUFFIX}", pages.list_of(page)
+        routes.append(cached(path, handler, names, for_operators=is_closed))
+    return routes
 
 
 def _api_routes(archive: Archive, cached: _CachedRoutes) -> list[Route]:

@@ -121,26 +121,37 @@ def other_form(page: ListPage, archive: Archive, request: Request) -> Response:
         return calendar_file(page.calendar(archive, parameters))
     base = str(request.base_url).rstrip("/")
     if form in TABLE_FORMS:
-        with_texts = request.query_params.get("with") == "text"
         sheet = page.sheet
-        if page is SEARCH_PAGE and with_texts:
+        if page is SEARCH_PAGE and request.query_params.get("with") == "text":
             sheet = articles_sheet(with_texts=True)
         batches = sheet.batches(archive, parameters, base)
         return spreadsheet(form, page.operation.path, sheet.columns, batches)
     answer = page.operation.read(archive, parameters)
     if form == ".json" or page.entries is None:
         return json_document(asdict(answer))
-    path = base + page.path
-    following = parameters.url(path + form, cursor=answer.next) if answer.next else None
-    feed = Feed(
+    entries = page.entries(archive, answer.items, base)
+    feed = _feed_of(page, parameters, base + page.path, form, entries, answer.next)
+    return FEED_FORMS[form](feed)
+
+
+def _feed_of(
+    page: ListPage,
+    parameters: Parameters,
+    path: str,
+    form: str,
+    entries: list[Entry],
+    cursor: str | None,
+) -> Feed:
+    """Return a part of a list as a feed; `cursor` leads to the next part."""
+    following = parameters.url(path + form, cursor=cursor) if cursor else None
+    return Feed(
         title=_feed_title(page, parameters),
         id=parameters.url(path + form, page=None, cursor=None),
         here=parameters.url(path + form),
         page=parameters.url(path),
         following=following,
-        entries=page.entries(archive, answer.items, base),
+        entries=entries,
     )
-    return FEED_FORMS[form](feed)
 
 
 def _feed_title(page: ListPage, parameters: Parameters) -> str:

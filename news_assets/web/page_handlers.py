@@ -145,44 +145,8 @@ class Pages:
             "/meetings": self._meetings,
             "/stories": self._stories,
         }
-        self._templates = Environment(
-            loader=PackageLoader("news_assets.web"),
-            autoescape=True,
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
-        self._templates.filters |= {
-            "host": _host,
-            "person_key": person_key,
-            "made": made_text,
-        }
+        self._templates = _templates(archive)
         self._templates.globals |= {
-            "languages": LANGUAGES,
-            "form_names": FORM_NAMES,
-            "table_forms": TABLE_FORMS,
-            "media_types": MEDIA_TYPES,
-            "max_rows": MAX_ROWS,
-            "source_facts": _source_facts,
-            "agency_name": archive.agency_name,
-            "name_kinds": KINDS,
-            "zone_of": archive.zone_of,
-            "theme_label": archive.theme_label,
-            "article_html": article_html,
-            "passages": passages,
-            "search_words": search_words,
-            "version_query": version_query,
-            "marked_spans": _marked_spans,
-            "duration": duration,
-            "language_name": language_name,
-            "filter_labels": FILTER_LABELS,
-            "value_label": partial(value_label, archive),
-            "max_revisions": _MAX_REVISIONS,
-            "revision_number": revision_number,
-            "is_cut": is_cut,
-            "topic_label": topic_label,
-            "indexed_items": _INDEXED_ITEMS,
-            "appearances_shown": _APPEARANCES_SHOWN,
             "has_meetings": has_meetings(archive),
             "dagster_url": access.links_url,
             "is_open": bool(access.token),
@@ -473,6 +437,50 @@ class Pages:
         )
         page.headers.update(headers or {})
         return page
+
+
+def _templates(archive: Archive) -> Environment:
+    """Return the templates with the functions and constants that they use."""
+    templates = Environment(
+        loader=PackageLoader("news_assets.web"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    templates.filters |= {
+        "host": _host,
+        "person_key": person_key,
+        "made": made_text,
+    }
+    templates.globals |= {
+        "languages": LANGUAGES,
+        "form_names": FORM_NAMES,
+        "table_forms": TABLE_FORMS,
+        "media_types": MEDIA_TYPES,
+        "max_rows": MAX_ROWS,
+        "source_facts": _source_facts,
+        "agency_name": archive.agency_name,
+        "name_kinds": KINDS,
+        "zone_of": archive.zone_of,
+        "theme_label": archive.theme_label,
+        "article_html": article_html,
+        "passages": passages,
+        "search_words": search_words,
+        "version_query": version_query,
+        "marked_spans": _marked_spans,
+        "duration": duration,
+        "language_name": language_name,
+        "filter_labels": FILTER_LABELS,
+        "value_label": partial(value_label, archive),
+        "max_revisions": _MAX_REVISIONS,
+        "revision_number": revision_number,
+        "is_cut": is_cut,
+        "topic_label": topic_label,
+        "indexed_items": _INDEXED_ITEMS,
+        "appearances_shown": _APPEARANCES_SHOWN,
+    }
+    return templates
 
 
 def _explain(error: Exception) -> tuple[int, str]:
