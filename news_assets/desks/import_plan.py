@@ -109,7 +109,7 @@ _USUAL_END = re.compile(
     re.IGNORECASE,
 )
 
-Plain = dict[str, Any]
+_Plain = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +118,8 @@ class Additions:
     the desk has.
     """
 
-    agencies: dict[str, Plain]
-    sources: dict[str, list[Plain]]
+    agencies: dict[str, _Plain]
+    sources: dict[str, list[_Plain]]
     refused: tuple[Refusal, ...]
 
     @property
@@ -153,8 +153,8 @@ class _Plan:
     def __init__(
         self, desk: Desk | None, known: Sequence[Desk], kinds: Collection[str]
     ) -> None:
-        self.agencies: dict[str, Plain] = {}
-        self.sources: dict[str, list[Plain]] = {}
+        self.agencies: dict[str, _Plain] = {}
+        self.sources: dict[str, list[_Plain]] = {}
         self.refused: list[Refusal] = []
         self._kinds = kinds
         self._existing: dict[str, Agency] = {}
@@ -260,13 +260,13 @@ def _shown_name(row: ImportRow) -> str:
     return row.name or _name_of(row.url)
 
 
-def _agency_of(row: ImportRow) -> Plain:
+def _agency_of(row: ImportRow) -> _Plain:
     stated = {"type": row.type, "timezone": row.timezone, "language": row.language}
     agency = {"name": row.name or row.agency or _name_of(row.url)} | _stated(stated)
     return agency | {"sources": [_source_of(row, agency)]}
 
 
-def _source_of(row: ImportRow, agency: Agency | Plain) -> Plain:
+def _source_of(row: ImportRow, agency: Agency | _Plain) -> _Plain:
     """Return the source as written in a desk file; time zone and language only if they
     differ from the agency's.
     """
@@ -281,7 +281,7 @@ def _source_of(row: ImportRow, agency: Agency | Plain) -> Plain:
     return source | _stated({"pace": row.pace} | differing)
 
 
-def _stated(values: dict[str, str | None]) -> Plain:
+def _stated(values: dict[str, str | None]) -> _Plain:
     return {name: value for name, value in values.items() if value is not None}
 
 
@@ -372,7 +372,7 @@ def _yaml(value: object) -> str:
     )
 
 
-def _block(value: dict[str, Plain] | list[Plain], column: int) -> str:
+def _block(value: dict[str, _Plain] | list[_Plain], column: int) -> str:
     if not value:
         return ""
     return indent(_yaml(value), " " * column)

@@ -29,9 +29,9 @@ from news_assets.retry_table import HOST_WAIT, SLOTS_WAIT_IN_RUN
 from news_assets.setting_values import is_postgres
 
 _T = TypeVar("_T")
-Clock = Callable[[], float]
+_Clock = Callable[[], float]
 
-MAX_PAUSE_S = 3_600.0  # the longest NEWS_HOST_DELAY_S
+_MAX_PAUSE_S = 3_600.0  # the longest NEWS_HOST_DELAY_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class HostSlots(Protocol):
     Each method raises OSError where the slots cannot be used.
     """
 
-    clock: Clock
+    clock: _Clock
     poll_s: float
 
     def take(self, host: str, url: str) -> HostTimes | None:
@@ -101,7 +101,7 @@ class HostSlots(Protocol):
         ...
 
 
-def open_slots(folder: Path, catalog: str, clock: Clock = time.time) -> HostSlots:
+def open_slots(folder: Path, catalog: str, clock: _Clock = time.time) -> HostSlots:
     """Return the slots that all machines with a catalog in Postgres share, else those
     in the folder. Raises OSError where the folder cannot be used.
     """
@@ -120,7 +120,7 @@ class FileSlots:
 
     poll_s = 0.02
 
-    def __init__(self, folder: Path, clock: Clock = time.time) -> None:
+    def __init__(self, folder: Path, clock: _Clock = time.time) -> None:
         self.clock = clock
         self._folder = private_folder(folder)
         self._locks: dict[str, filelock.BaseFileLock] = {}
@@ -194,7 +194,7 @@ def _times_in(file: Path) -> HostTimes:
     except (FileNotFoundError, ValueError):
         return HostTimes()
     is_possible = (
-        pause_s <= MAX_PAUSE_S  # which NaN is not
+        pause_s <= _MAX_PAUSE_S  # which NaN is not
         and retry_at - responded_at <= 2 * HOST_WAIT.longest_s
     )
     if not is_possible:
@@ -284,7 +284,7 @@ class PostgresSlots:
 
     poll_s = 0.1
 
-    def __init__(self, catalog: str, clock: Clock = time.time) -> None:
+    def __init__(self, catalog: str, clock: _Clock = time.time) -> None:
         self.clock = clock
         self._catalog = catalog
         self._connection: Any = None

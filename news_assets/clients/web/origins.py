@@ -40,11 +40,11 @@ class Logins:
         self._headers = {}
         for address in addresses:
             url = httpx.URL(address)
-            self._headers[origin_of(url)] = _authorization(url)
+            self._headers[_origin_of(url)] = _authorization(url)
 
     def header_for(self, url: httpx.URL) -> str | None:
         """Return the Authorization header for a URL, None if its origin has no login."""
-        return self._headers.get(origin_of(url))
+        return self._headers.get(_origin_of(url))
 
 
 class Tokens:
@@ -97,7 +97,7 @@ class Tokens:
         access = request.access
         if access.token_env is None:
             return None
-        if origin_of(httpx.URL(access.token_url)) != origin_of(url):
+        if _origin_of(httpx.URL(access.token_url)) != _origin_of(url):
             return None
         token = (self._secret_of(access.token_env) or "").strip()
         if _HEADER_VALUE.fullmatch(token):
@@ -108,7 +108,7 @@ class Tokens:
         raise FetchError(request.url, reason, weight=0.0, is_transient=True)
 
 
-def origin_of(url: httpx.URL) -> str:
+def _origin_of(url: httpx.URL) -> str:
     """Return scheme, host and port; httpx leaves out default ports."""
     return f"{url.scheme}://{url.netloc.decode('ascii')}"
 
@@ -200,7 +200,7 @@ class RedirectChain:
         self.visited.add(_visit(hop.url, hop.response.request))
         self.cookies.extract_cookies(hop.response)
         url = self._target(hop)
-        if origin_of(url) != origin_of(hop.url):
+        if _origin_of(url) != _origin_of(hop.url):
             self.is_at_origin = False
         following = httpx.Request("GET", url)
         self.cookies.set_cookie_header(following)
@@ -313,13 +313,13 @@ class Robots:
 
     def forget_failure(self, url: str, access: Access) -> None:
         """Fetch the robots.txt of this URL's origin again, if it could not be fetched."""
-        key = origin_of(httpx.URL(url)), access.proxy
+        key = _origin_of(httpx.URL(url)), access.proxy
         cached = self._cache.get(key)
         if cached is not None and isinstance(cached.rules, FetchError):
             self._cache.pop(key, None)
 
     def _rules_of(self, url: httpx.URL, access: Access) -> Protego | FetchError:
-        origin = origin_of(url)
+        origin = _origin_of(url)
         key = origin, access.proxy
         cached = self._cache.get(key)
         if cached is None or cached.expires_at < time.monotonic():

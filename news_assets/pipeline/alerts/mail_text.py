@@ -52,7 +52,7 @@ CHANGES: Final = {
 }
 
 
-def phrase(text: str, language: str, **values: object) -> str:
+def _phrase(text: str, language: str, **values: object) -> str:
     """Return an English text in a language, with the values of its {names}."""
     found = _PORTUGUESE.get(text, text) if language == "pt" else text
     return found.format(**values)
@@ -70,12 +70,12 @@ def subject_of(payload: Mapping[str, Any], language: str = "en") -> str:
     """
     title = payload["title"]
     if payload["type"] not in _SUBJECTS:
-        return phrase("Please confirm: news about {title}", language, title=title)
+        return _phrase("Please confirm: news about {title}", language, title=title)
     one, several = _SUBJECTS[payload["type"]]
     count = len(payload["articles"])
     if count == 1:
-        return phrase(one, language, title=title)
-    return phrase(several, language, title=title, count=count)
+        return _phrase(one, language, title=title)
+    return _phrase(several, language, title=title, count=count)
 
 
 def articles_text(articles: Sequence[Mapping[str, Any]], language: str = "en") -> str:
@@ -89,19 +89,19 @@ def _block(article: Mapping[str, Any], language: str) -> str:
         facts.append(_local(article["published_at"], article.get("timezone")))
     title = _cut(article["title"], _MAX_TITLE_CHARS)
     if change := article.get("change"):
-        title = f"{phrase(CHANGES[change], language)}: {title}"
+        title = f"{_phrase(CHANGES[change], language)}: {title}"
     lines = [title, " · ".join(facts)]
     if (story := article.get("story")) and story["publisher_count"] > 1:
         count = story["publisher_count"]
         names = ", ".join(story["publishers"])
         text = "{count} publishers: {names}"
         lines.append(
-            phrase(text, language, count=count, names=_cut(names, _MAX_TITLE_CHARS))
+            _phrase(text, language, count=count, names=_cut(names, _MAX_TITLE_CHARS))
         )
     if meeting := article.get("meeting"):
         when = [meeting["when"], meeting["place"]]
         lines.append(
-            phrase("Meeting: {when}", language, when=", ".join(filter(None, when)))
+            _phrase("Meeting: {when}", language, when=", ".join(filter(None, when)))
         )
     if article["summary"]:
         lines.append(_cut(article["summary"], _MAX_SUMMARY_CHARS))
@@ -123,14 +123,14 @@ def confirmation_text(
     title: str, when: str, hours: int, address: str, language: str
 ) -> str:
     """Return the text of the mail with the address that confirms a subscription."""
-    reason = phrase(
+    reason = _phrase(
         "This address was entered to get mails about: {title} ({when}).",
         language,
         title=title,
-        when=phrase(when.replace("_", " "), language),
+        when=_phrase(when.replace("_", " "), language),
     )
-    confirm = phrase("Confirm it within {hours} hours:", language, hours=hours)
-    otherwise = phrase(
+    confirm = _phrase("Confirm it within {hours} hours:", language, hours=hours)
+    otherwise = _phrase(
         "If it was not you, do nothing: there will be no mails, and this address is deleted.",
         language,
     )
@@ -140,4 +140,4 @@ def confirmation_text(
 def footer(title: str, address: str, language: str) -> str:
     """Return the lines that end a mail to a subscriber."""
     text = "You get this because you subscribed to: {title}. End it, with one click:"
-    return f"-- \n{phrase(text, language, title=title)}\n{address}"
+    return f"-- \n{_phrase(text, language, title=title)}\n{address}"

@@ -46,7 +46,7 @@ def checked_address(given: str) -> str:
     return address
 
 
-def mailbox(address: str) -> str:
+def _mailbox(address: str) -> str:
     """Return what spellings of one mailbox have in common: capitals, dots, and what
     follows a + are no difference.
     """
@@ -79,11 +79,11 @@ def _refusal(
 ) -> str:
     """Return why no mail is sent for a subscription; empty if one is."""
     recent_count = own_recent_count = confirmed_count = 0
-    address = mailbox(wanted.email)
+    address = _mailbox(wanted.email)
     for one in stored:
         is_recent = one.requested_at > now - _A_DAY
         recent_count += is_recent
-        if mailbox(one.email) != address:
+        if _mailbox(one.email) != address:
             continue
         own_recent_count += is_recent
         if one.confirmed_at is None:

@@ -133,7 +133,7 @@ _CALLED: Final = {
     "mocao": "MOC",
 }
 # bills and laws of a country, which are in no agenda
-NATIONAL: Final = frozenset(
+_NATIONAL: Final = frozenset(
     ("LEI", "LC", "EC", "MP", "PEC", "PLP", "PDL", "PUBLIC LAW", "DECRETO-LEI")
 )
 _WORDS = "|".join(
@@ -232,7 +232,7 @@ def is_national(named: str) -> bool:
     digits, _, year = number.partition("/")
     if kind == "PUBLIC LAW":
         return "-" in number
-    if kind not in NATIONAL or not (digits.isdigit() and year):
+    if kind not in _NATIONAL or not (digits.isdigit() and year):
         return False
     return kind != "LEI" or _is_federal(int(digits), int(year))
 

@@ -70,7 +70,7 @@ class NewsText:
     @cached_property
     def lead(self) -> str:
         """Headline and first paragraphs, folded."""
-        return folded(f"{self.title}\n{self.text[:_LEAD_CHARS]}")
+        return _folded(f"{self.title}\n{self.text[:_LEAD_CHARS]}")
 
     @cached_property
     def stems(self) -> frozenset[str]:
@@ -79,7 +79,7 @@ class NewsText:
         return frozenset(stem(word, self.language) for word in found)
 
 
-def folded(text: str) -> str:
+def _folded(text: str) -> str:
     """Return a text in lower case, without accents and line breaks."""
     return " ".join(fold(text).lower().split())
 
@@ -95,7 +95,7 @@ def the_place(
     none or several fit.
     """
     ranks: dict[Place, int] = {}
-    in_passage = folded(passage)
+    in_passage = _folded(passage)
     for one in candidates:
         if article.agency == one[1]:
             ranks[one] = _SAME_PUBLISHER
@@ -139,7 +139,7 @@ def is_number_of(named: str, matter_file: str, matter_type: str | None) -> bool:
 
 def names_body(passage: str, body: str, place: str) -> bool:
     """Return whether a passage names a body, or its kind with the place before it."""
-    text, name = folded(passage), folded(body)
+    text, name = _folded(passage), _folded(body)
     if not name:
         return False
     short = f"{place} {name.split()[-1]}" if place else name
