@@ -51,9 +51,8 @@ def embed_batch(
         articles = reader.read(RawArticle, keys, outcome=["ok"], **of_articles(only))
         enriched = {row.article_id: row for row in reader.read(EnrichedArticle, keys)}
         stored = {row.article_id: row for row in reader.read(ArticleEmbedding, keys)}
-    read = states_of(articles)
-    with_text = {article.article_id for article in articles if article.text_chars}
-    may_have_lost = only is not None or bool(stored.keys() - with_text)
+    store = partial(store_derived, stage=stage, keys=keys, read=states_of(articles))
+    may_have_lost = only is not None or _has_lost_articles(stored, articles)
     written = 0
     # at least once: rows of lost articles are deleted
     for start in range(0, len(articles) or 1, _STORED_TOGETHER):
@@ -62,16 +61,16 @@ def embed_batch(
         if not (changed or may_have_lost):
             continue
         ended_at = clock()  # from which failed attempts count
-        store = partial(
-            store_derived,
-            stage=stage,
-            keys=keys,
-            changed=changed,
-            read=read,
-            now=ended_at,
-        )
-        written += len(lake.transact(store))
+        written += len(lake.transact(partial(store, changed=changed, now=ended_at)))
     return written
+
+
+def _has_lost_articles(stored: Iterable[str], articles: Iterable[RawArticle]) -> bool:
+    """Return whether there are rows of articles that have no text now; `stored` are the
+    article ids of rows.
+    """
+    with_text = {article.article_id for article in articles if article.text_chars}
+    return not with_text.issuperset(stored)
 
 
 def _delete_other_models(lake: Lake, desk: Desk, embedder: Embedder) -> None:

@@ -78,15 +78,25 @@ def index_batch(
     _check_vectors(embeddings, search)
     names = {agency.key: agency.name for agency in desk.agencies}
     documents = build_documents(articles, enriched, embeddings, names)
-    stored = search.stored(desk.key, keys).select("article_id", "document_hash")
-    indexed: dict[str, str] = dict(stored.iter_rows())
-    if only is not None:
-        indexed = {one: indexed[one] for one in only if one in indexed}
+    indexed = _indexed_hashes(search, desk, keys, only)
     changes = index_documents(documents, receipts, indexed, search, sandbox, clock())
     if changes.is_empty:
         return 0
     ended_at = clock()  # from which failed attempts count
     return lake.transact(lambda rows: store_changes(rows, stage, changes, ended_at))
+
+
+def _indexed_hashes(
+    search: SearchIndex, desk: Desk, keys: AgencyDays, only: Collection[str] | None
+) -> dict[str, str]:
+    """Return the document hashes that the index has of these agency-days, by article
+    id; of the articles `only`.
+    """
+    stored = search.stored(desk.key, keys).select("article_id", "document_hash")
+    indexed: dict[str, str] = dict(stored.iter_rows())
+    if only is None:
+        return indexed
+    return {one: indexed[one] for one in only if one in indexed}
 
 
 def store_changes(

@@ -152,16 +152,7 @@ def build_report(
     """Return the report; `gaps` are findings by desk and title, as of `now`."""
     by_desk = {desk.key: DeskCounts(desk=desk.key) for desk in desks}
     by_desk |= {row.desk: row for row in counts.desks}
-    found: list[Section] = []
-    in_order: list[str] = []
-    for desk, named in gaps.items():
-        for title, findings in named.items():
-            name = f"{desk}: {title}"
-            if findings.rows:
-                found.append(_gap(name, findings))
-            else:
-                checked = findings.unknown or f"{findings.checked:,} checked"
-                in_order.append(f"{name} ({checked})")
+    found, in_order = _checked(gaps)
     ends_at = datetime.combine(counts.day, time(), UTC) + timedelta(days=1)
     return Report(
         day=counts.day,
@@ -177,6 +168,23 @@ def build_report(
         gaps=tuple(found),
         in_order=tuple(in_order),
     )
+
+
+def _checked(
+    gaps: Mapping[str, Mapping[str, Findings]],
+) -> tuple[list[Section], list[str]]:
+    """Return the findings with wrong rows, and the names of those without."""
+    found: list[Section] = []
+    in_order: list[str] = []
+    for desk, named in gaps.items():
+        for title, findings in named.items():
+            name = f"{desk}: {title}"
+            if findings.rows:
+                found.append(_gap(name, findings))
+            else:
+                checked = findings.unknown or f"{findings.checked:,} checked"
+                in_order.append(f"{name} ({checked})")
+    return found, in_order
 
 
 def _active_agencies(desks: Iterable[Desk]) -> int:

@@ -257,11 +257,10 @@ def plan_runs(
         first_day: Start of the scanned window; last runs of earlier days are kept.
         retries: Those of the desk.
     """
+    open_days = [one for one in backlog if not _is_covered(one, active)]
     due: list[BacklogDay] = []
     given_up: list[BacklogDay] = []
-    for one in backlog:
-        if any(run.covers(one) for run in active):
-            continue
+    for one in open_days:
         count = _attempts_made(one, last_runs)
         if retries.pause_s(count) is None:
             given_up.append(one)
@@ -277,6 +276,10 @@ def plan_runs(
     }
     remembered |= _planned(runs, now_s, retries)
     return Plan(tuple(runs), tuple(given_up), remembered)
+
+
+def _is_covered(one: BacklogDay, active: Iterable[ActiveRun]) -> bool:
+    return any(run.covers(one) for run in active)
 
 
 def _planned(

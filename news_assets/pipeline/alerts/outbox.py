@@ -82,17 +82,28 @@ def tell_hits(
     changes = _due(rows.read(ChangeHit, told_at=[None]), now)
     if not due and not changes:
         return []
-    messages: list[Message] = []
-    for name, articles in _new_by_query(rows, found, publishers).items():
-        if name in queries:
-            messages += _messages(queries[name], "articles", articles, now)
-    for name, articles in _changes_by_query(rows, changes, publishers).items():
-        if name in queries:
-            messages += _messages(queries[name], "changes", articles, now)
+    new_articles = _new_by_query(rows, found, publishers)
+    messages = _messages_of(queries, "articles", new_articles, now)
+    changed = _changes_by_query(rows, changes, publishers)
+    messages += _messages_of(queries, "changes", changed, now)
     sent = [*found.to_send, *found.covered]
     rows.upsert([replace(hit, told_at=now) for hit in sent])
     rows.upsert([replace(hit, told_at=now) for hit in changes])
     rows.upsert(messages)
+    return messages
+
+
+def _messages_of(
+    queries: Mapping[str, SavedQuery],
+    kind: str,
+    by_query: Mapping[str, list[dict[str, Any]]],
+    now: datetime,
+) -> list[Message]:
+    """Return the messages of the queries that are still in the file."""
+    messages: list[Message] = []
+    for name, articles in by_query.items():
+        if name in queries:
+            messages += _messages(queries[name], kind, articles, now)
     return messages
 
 
@@ -261,21 +272,26 @@ def withdraw_messages(rows: Rows, article_ids: Collection[str]) -> None:
         if any(one in payload for one in article_ids):
             found.append(key)
     for message in rows.read(Message, message_id=found):
-        payload = json.loads(message.payload_json)
-        listed = payload.get("articles", [])
-        kept = [one for one in listed if one["article_id"] not in article_ids]
-        if len(kept) == len(listed):
-            continue
-        if not kept and message.sent_at is None:
-            rows.delete(Message, message_id=[message.message_id])
-            continue
-        payload["articles"] = kept
-        changed = replace(
-            message,
-            text="\n\n".join(map(_lines, kept)),
-            payload_json=json.dumps(payload, ensure_ascii=False),
-        )
-        rows.upsert([changed])
+        _withdraw_from(rows, message, article_ids)
+
+
+def _withdraw_from(rows: Rows, message: Message, article_ids: Collection[str]) -> None:
+    """Take articles out of one stored message, or delete it."""
+    payload = json.loads(message.payload_json)
+    listed = payload.get("articles", [])
+    kept = [one for one in listed if one["article_id"] not in article_ids]
+    if len(kept) == len(listed):
+        return
+    if not kept and message.sent_at is None:
+        rows.delete(Message, message_id=[message.message_id])
+        return
+    payload["articles"] = kept
+    changed = replace(
+        message,
+        text="\n\n".join(map(_lines, kept)),
+        payload_json=json.dumps(payload, ensure_ascii=False),
+    )
+    rows.upsert([changed])
 
 
 def messages_to(

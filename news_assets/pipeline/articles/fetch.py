@@ -253,15 +253,27 @@ def fetch_entries(
     for entry in entries:
         by_url.setdefault(entry.url, []).append(entry)
     requests = _requests(by_url, desk, validators or {})
+    max_chars = desk.caps.text_chars
     for request, result in fetcher.fetch_all(requests):
         for entry in by_url[request.url]:
-            if isinstance(result, Page) and result.is_unchanged:
-                yield FetchedEntry(entry, result, ReadEntry(), None)
-                continue
             agency = agencies[entry.agency]
-            read = _read(entry, result, agency, sandbox, readers, desk.caps.text_chars)
-            page = _stored_page(entry, result) if isinstance(result, Page) else None
-            yield FetchedEntry(entry, result, read, page)
+            yield _fetched(entry, result, agency, sandbox, readers, max_chars)
+
+
+def _fetched(
+    entry: FeedEntry,
+    result: Page | FetchError,
+    agency: Agency,
+    sandbox: Sandbox,
+    readers: Mapping[str, PageReader],
+    max_chars: int,
+) -> FetchedEntry:
+    """Return an entry with what was read of its answer; nothing of an unchanged page."""
+    if isinstance(result, Page) and result.is_unchanged:
+        return FetchedEntry(entry, result, ReadEntry(), None)
+    read = _read(entry, result, agency, sandbox, readers, max_chars)
+    page = _stored_page(entry, result) if isinstance(result, Page) else None
+    return FetchedEntry(entry, result, read, page)
 
 
 def _requests(

@@ -106,16 +106,32 @@ def read_attachments(
     of_run = lake.read(FeedEntry, keys, **of_articles(only))
     entries = {entry.article_id: entry for entry in of_run}
     due = _due(work, items, entries, refetch=refetch)
-    written = 0
-    reading = _read_all(work, due, items)
-    while read := list(islice(reading, _BATCH_DOCUMENTS)):
-        found = list(chain.from_iterable(read))
-        lake.transact(lambda rows: _store(rows, stage, found, due, clock()))  # noqa: B023 - runs at once
-        written += len(found)
+    written = _read_and_store(work, due, items)
     tried = {one.entry.article_id: one.entry for one in due}
     if tried:
         lake.transact(lambda rows: _record(rows, work, items, tried))
     return written
+
+
+def _read_and_store(
+    work: _Work, due: Sequence[WantedDocument], items: Sequence[StoredItem]
+) -> int:
+    """Read these documents and store them batch by batch; return how many rows were
+    written.
+    """
+    written = 0
+    reading = _read_all(work, due, items)
+    while read := list(islice(reading, _BATCH_DOCUMENTS)):
+        written += _store_batch(work, list(chain.from_iterable(read)), due)
+    return written
+
+
+def _store_batch(
+    work: _Work, read: Sequence[StoredDocument], due: Sequence[WantedDocument]
+) -> int:
+    """Store documents in one transaction; return their number."""
+    work.lake.transact(lambda rows: _store(rows, work.stage, read, due, work.clock()))
+    return len(read)
 
 
 def _due(
@@ -129,13 +145,9 @@ def _due(
 
     One that failed waits until its article's next attempt.
     """
-    lake, now = work.lake, work.clock()
-    withdrawn = lake.frame(
-        RawArticle, None, ("article_id",), article_id=entries, outcome=[WITHDRAWN]
-    )
-    articles = entries.keys() - set(withdrawn["article_id"])
-    wanted = [item for item in items if item.article_id in articles]
-    stored = _stored(lake, wanted)
+    now = work.clock()
+    wanted = _not_withdrawn(work.lake, items, entries)
+    stored = _stored(work.lake, wanted)
     held_back = _held_back(work, entries, now)
     checks = _Checks.of(work, now)
     due: dict[str, WantedDocument] = {}
@@ -151,6 +163,17 @@ def _due(
             elif _is_to_check(one.before, check_from):
                 due.setdefault(one.document_id, replace(one, is_check=True))
     return list(due.values())
+
+
+def _not_withdrawn(
+    lake: Lake, items: Iterable[StoredItem], entries: Mapping[str, FeedEntry]
+) -> list[StoredItem]:
+    """Return the items of these entries whose articles are not withdrawn."""
+    withdrawn = lake.frame(
+        RawArticle, None, ("article_id",), article_id=entries, outcome=[WITHDRAWN]
+    )
+    articles = entries.keys() - set(withdrawn["article_id"])
+    return [item for item in items if item.article_id in articles]
 
 
 def _stored(lake: Lake, items: Iterable[StoredItem]) -> dict[str, StoredDocument]:

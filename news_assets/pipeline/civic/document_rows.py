@@ -163,26 +163,32 @@ def _parts(
     all items of its meeting.
     """
     read = sandbox.read_document(page.body, page.content_type, "", language)
+    if read.outcome != "ok":
+        return _uncut(page, read, read.reason, found)
     meetings = {one.item.meeting_id for one in found}
     agenda = [item for item in items if item.meeting_id in meetings]
     agenda.sort(key=lambda item: item.sequence)
-    pages: dict[str, PacketPart] = {}
-    outcome, reason = read.outcome, read.reason
-    if read.outcome == "ok":
-        cut = _cut(page, agenda, sandbox)
-        if isinstance(cut, NewsAssetsError):
-            outcome, reason = "failed", str(cut)
-        else:
-            pages = cut
-    if outcome != "ok":
-        unread = ReadDocument(kind=read.kind, outcome=outcome, reason=reason)
-        return [document_row(one, unread, page, page.fetched_at) for one in found]
+    pages = _cut(page, agenda, sandbox)
+    if isinstance(pages, NewsAssetsError):
+        failed = replace(read, outcome="failed")
+        return _uncut(page, failed, str(pages), found)
     rows: list[StoredDocument] = []
     for one in found:
         text, state = _part(read, one, pages.get(one.item.item_id))
         hashed = sha256(f"{content} {state}")
         rows.append(document_row(one, text, page, page.fetched_at, hashed))
     return rows
+
+
+def _uncut(
+    page: Page,
+    read: ReadDocument,
+    reason: str | None,
+    found: Sequence[WantedDocument],
+) -> list[StoredDocument]:
+    """Return the rows of a packet that was not cut, with the reason."""
+    unread = ReadDocument(kind=read.kind, outcome=read.outcome, reason=reason)
+    return [document_row(one, unread, page, page.fetched_at) for one in found]
 
 
 def _cut(

@@ -456,14 +456,21 @@ class _ModelRun:
         if known:
             self._lake.transact(lambda rows: store(rows, known))
         _LOG.debug("%s is not called for %d cached answers", model.name, len(known))
-        new: dict[str, Question] = {}
-        for key, (first, *_) in by_key.items():
-            if key not in known:
-                local = self._drafts.plan.locals[first.article_id]
-                new[key] = Question(requests[first.article_id], first, local)
+        firsts = {key: found[0] for key, found in by_key.items() if key not in known}
+        new = self._questions(firsts, requests)
         answers = self._sender(model, store).answer(new) if new else ModelResults()
         answers.results |= known
         return answers
+
+    def _questions(
+        self, articles: Mapping[str, RawArticle], requests: Mapping[str, ModelRequest]
+    ) -> dict[str, Question]:
+        """Return the questions about these articles, by input hash."""
+        questions: dict[str, Question] = {}
+        for key, article in articles.items():
+            local = self._drafts.plan.locals[article.article_id]
+            questions[key] = Question(requests[article.article_id], article, local)
+        return questions
 
     def _sender(
         self, model: LanguageModel, store: Storing

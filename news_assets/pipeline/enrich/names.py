@@ -281,15 +281,8 @@ def _trimmed(run: _Run, stop: frozenset[str]) -> Iterator[_Run]:
     """Yield the names of a run: without stop words and titles before them, and the parts
     before and after `and` where it is no body's.
     """
-    words = list(run.words)
-    before = run.before
-    titles = [n for n, word in enumerate(words[:-1]) if _folded(word) in _TITLES]
-    if titles and not _is_body(words) and _folded(words[0]) not in _PLACE_WORDS:
-        before = _folded(words[titles[-1]])
-        words = words[titles[-1] + 1 :]
-    while words and _is_no_name(words[0], stop) and not _is_saint(words):
-        before = _folded(words.pop(0))
-    if not words or (all(word.isupper() for word in words[:2]) and len(words) > 1):
+    words, before = _without_titles(run, stop)
+    if not words or _is_in_capitals(words):
         return
     if rest := _body_of_person(words, before):
         person = tuple(words[: -len(rest) - 1])
@@ -307,6 +300,26 @@ def _trimmed(run: _Run, stop: frozenset[str]) -> Iterator[_Run]:
         )
         return
     yield run._replace(words=tuple(words), before=before)
+
+
+def _without_titles(run: _Run, stop: frozenset[str]) -> tuple[list[str], str]:
+    """Return the words of a run from the first that may begin a name, and the word
+    before it.
+    """
+    words = list(run.words)
+    before = run.before
+    titles = [n for n, word in enumerate(words[:-1]) if _folded(word) in _TITLES]
+    if titles and not _is_body(words) and _folded(words[0]) not in _PLACE_WORDS:
+        before = _folded(words[titles[-1]])
+        words = words[titles[-1] + 1 :]
+    while words and _is_no_name(words[0], stop) and not _is_saint(words):
+        before = _folded(words.pop(0))
+    return words, before
+
+
+def _is_in_capitals(words: Sequence[str]) -> bool:
+    """Return whether words are part of a heading in capitals."""
+    return len(words) > 1 and all(word.isupper() for word in words[:2])
 
 
 def _body_of_person(words: Sequence[str], before: str) -> Sequence[str]:

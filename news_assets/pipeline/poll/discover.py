@@ -112,20 +112,9 @@ def discover_sources(
             address=address, candidates=candidates, notes=evaluation.notes()
         )
     answer = requests.page_or_error(address)
-    facts: PageFacts | None = None
-    if isinstance(answer, Page):
-        url = answer.final_url
-        evaluation.add([CandidateUrl(url=url, found_by="the address itself")])
-        facts = evaluation.known_facts_of(answer)
-        may_link_sources = facts is not None and facts.may_link_sources
-    elif answer.status in _NOT_FOUND:
-        url = address
-        evaluation.add([CandidateUrl(url=url, found_by="the address itself")])
-        may_link_sources = True
-    else:
+    if isinstance(answer, FetchError) and answer.status not in _NOT_FOUND:
         return Discovery(address=address, error=answer.reason)
-    if may_link_sources:
-        _search_site(evaluation, url, facts, tries_all=tries_all)
+    facts = _search(evaluation, address, answer, tries_all=tries_all)
     candidates = tuple(ranked(evaluation.candidates))
     return Discovery(
         address=address,
@@ -133,6 +122,30 @@ def discover_sources(
         name=_name(facts, candidates),
         notes=evaluation.notes(),
     )
+
+
+_ITSELF: Final = "the address itself"
+
+
+def _search(
+    evaluation: "_Evaluation",
+    address: str,
+    answer: Page | FetchError,
+    *,
+    tries_all: bool,
+) -> PageFacts | None:
+    """Try the address, whose answer is a page or that there is none, and what its site
+    may have; return the facts of its page.
+    """
+    if isinstance(answer, FetchError):
+        evaluation.add([CandidateUrl(url=address, found_by=_ITSELF)])
+        _search_site(evaluation, address, None, tries_all=tries_all)
+        return None
+    evaluation.add([CandidateUrl(url=answer.final_url, found_by=_ITSELF)])
+    facts = evaluation.known_facts_of(answer)
+    if facts is not None and facts.may_link_sources:
+        _search_site(evaluation, answer.final_url, facts, tries_all=tries_all)
+    return facts
 
 
 def _search_site(

@@ -86,14 +86,7 @@ def listing_polls(
         max_pages = _MAX_FIRST_PAGES if state is None else MAX_PAGES
         if state is not None and state.url != source.url:
             state = None  # it describes another address
-        request = PageRequest(
-            adapter_of(source).first_url(source),
-            source.source_id,
-            Validators() if state is None else _validators_of(state),
-            obeys_robots=False,
-            max_s=SOURCE_S,
-            access=source.access,
-        )
+        request = _first_request(source, state, adapter_of)
         pagination = _Pagination(
             source,
             known,
@@ -105,6 +98,20 @@ def listing_polls(
         known_hash = None if state is None else state.document_hash
         polls[request] = _ListingPoll(pagination, parse, clock, known_hash)
     return polls
+
+
+def _first_request(
+    source: Source, state: SourceState | None, adapter_of: AdapterOf
+) -> PageRequest:
+    """Return the request for the first page of a listing, conditional by its state."""
+    return PageRequest(
+        adapter_of(source).first_url(source),
+        source.source_id,
+        Validators() if state is None else _validators_of(state),
+        obeys_robots=False,
+        max_s=SOURCE_S,
+        access=source.access,
+    )
 
 
 def past_polls(

@@ -144,17 +144,29 @@ class Matcher:
         else:
             ranked = _both(by_words, near, nearest)
         page = self._page(ranked, every.ns, query)
-        explained: dict[int, Explanation] = {}
-        if query.explain:
-            explained = self._ranks_of_page(page, by_words, near)
-        published = self.table.columns["published"]
         searched = matched if len(matched.ns) else near
+        found = self._counted(page, every, searched, words)
+        if query.explain:
+            return replace(found, ranks=self._ranks_of_page(page, by_words, near))
+        return found
+
+    def _counted(
+        self,
+        page: tuple[tuple[int, float], ...],
+        every: Ranked,
+        searched: Ranked,
+        words: _MatchedWords,
+    ) -> _MatchedPage:
+        """Return a page with what is said of all matches, and of those whose languages
+        are counted.
+        """
+        published = self.table.columns["published"]
         return _MatchedPage(
             page=page,
             found=self.table.group_count(every.ns),
             facets=self.table.facets(every.ns),
             words=words,
-            ranks=explained,
+            ranks={},
             published={n: int(published[n]) for n, _ in page},
             languages=self.table.language_counts(searched.ns),
         )

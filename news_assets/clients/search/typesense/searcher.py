@@ -12,7 +12,7 @@ BM25F, as in the embedded index.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from math import log
@@ -502,11 +502,16 @@ class Searcher:
             common = with_filter(common, f"id:[{','.join(map(quoted, ids))}]")
         if vector is None or not ranked.candidates:
             return ranked, NOTHING, stemmed
-        by_score = {name: one for name, one in common.items() if name != "sort_by"}
         k = max(CANDIDATES, query.limit)
-        searches = ranking_searches(by_score | vector_params(vector, k), k)
-        by_vector = ranking_of(self.connection.search(searches))
+        by_vector = self._nearest_among(common, vector, k)
         return ranked if query.mode == "hybrid" else NOTHING, by_vector, stemmed
+
+    def _nearest_among(
+        self, common: Params, vector: tuple[float, ...], k: int
+    ) -> Ranking:
+        """Return the `k` documents nearest to a vector of those that pass the filters."""
+        params = _unsorted(common) | vector_params(vector, k)
+        return ranking_of(self.connection.search(ranking_searches(params, k)))
 
     def _ranked_by_words(
         self, query: SearchQuery, stemmed: StemmedQuery, common: Params, depth: int
@@ -522,8 +527,7 @@ class Searcher:
         known = KnownWords(StemmedQuery(stems=stems), counts, total)
         if query.sort == "relevance" and stems:
             starts = known.by_rarity()[:_MAX_STARTS]
-        by_text = {name: one for name, one in common.items() if name != "sort_by"}
-        sought = by_text | word_params()
+        sought = _unsorted(common) | word_params()
         searches += [
             search_from(sought, known.query, start, HITS_PER_SEARCH) for start in starts
         ]
@@ -535,10 +539,7 @@ class Searcher:
         of_starts = responses[len(responses) - len(starts) :]
         found = _candidates([*of_starts, responses[0]], weights)
         best = self._scored(common["collection"], found, known)
-        rest: list[Candidate] = []
-        for one in listed.candidates:
-            if one.article_id not in found:
-                rest.append(replace(one, score=0.0))
+        rest = _without_score(listed.candidates, found)
         return replace(listed, candidates=(*best, *rest))
 
     def _scored(
@@ -628,6 +629,22 @@ class Searcher:
         common = common_params(self.connection.alias, by_score, StemmedQuery())
         k = max(CANDIDATES, query.limit)
         return ranking_searches(common | vector_params(vector, k), k)
+
+
+def _unsorted(common: Params) -> Params:
+    """Return parameters without their order: the best come first then."""
+    return {name: one for name, one in common.items() if name != "sort_by"}
+
+
+def _without_score(
+    listed: Iterable[Candidate], found: Collection[str]
+) -> list[Candidate]:
+    """Return the listed documents that were not found, with the score 0."""
+    rest: list[Candidate] = []
+    for one in listed:
+        if one.article_id not in found:
+            rest.append(replace(one, score=0.0))
+    return rest
 
 
 def _explained(
