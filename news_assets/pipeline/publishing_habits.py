@@ -299,19 +299,26 @@ def learn_habit(one: PublishingHistory) -> Habit | None:
         return None
     last = max(counts)
     first = _first_complete_day(one, counts)
-    kept = {day: count for day, count in counts.items() if day >= first}
-    if sum(kept.values()) < _MIN_ENTRIES:
+    daily = _daily_counts(counts, first, last)
+    if daily.sum() < _MIN_ENTRIES:
         return None
     if last - first + 1 < _MIN_DAYS:
         return None
-    daily = np.zeros(last - first + 1)
-    daily[np.array(list(kept)) - first] = list(kept.values())
     learnt = daily[-_learnt_days(daily) :]
     break_days = _single_break(learnt)
     weekdays = np.delete(weekdays_between(last - len(learnt) + 1, last), break_days)
     usual = np.delete(learnt, break_days)
     rates = np.bincount(weekdays, usual, 7) / np.bincount(weekdays, minlength=7)
     return Habit(first, daily, rates, len(learnt), _dispersion(usual, rates[weekdays]))
+
+
+def _daily_counts(counts: Mapping[int, int], first: int, last: int) -> Floats:
+    """Return the entries of each day from `first` to `last`."""
+    daily = np.zeros(max(0, last - first + 1))
+    for day, count in counts.items():
+        if day >= first:
+            daily[day - first] = count
+    return daily
 
 
 def _learnt_days(counts: Floats) -> int:

@@ -256,18 +256,22 @@ def _find_hits(
     articles.sort(key=lambda one: (one.duplicate_of is not None, one.article_id))
     hits: list[QueryHit] = []
     for article in articles:
-        key = article.article_id
         publisher = names.get(article.agency, article.agency)
-        found = Matchable(article, enriched.get(key), publisher)
+        found = Matchable(article, enriched.get(article.article_id), publisher)
         for query in matcher.matches(found, now):
-            of_original = query.name, article.duplicate_of or key
-            if (query.name, key) in known:
-                continue
-            if of_original in known:
-                continue
-            known.add((query.name, key))
-            hits.append(_new_hit(query, article, now))
+            if not _is_known(query.name, article, known):
+                known.add((query.name, article.article_id))
+                hits.append(_new_hit(query, article, now))
     return hits
+
+
+def _is_known(
+    query: str, article: RawArticle, known: Collection[tuple[str, str]]
+) -> bool:
+    """Whether a query has found an article or its original."""
+    if (query, article.article_id) in known:
+        return True
+    return (query, article.duplicate_of) in known
 
 
 def _enriched(rows: Reader, article_ids: Collection[str]) -> dict[str, EnrichedArticle]:

@@ -400,33 +400,55 @@ def store_articles(
     Revisions and duplicates are determined from the rows stored at this moment, not
     from those read before fetching.
     """
-    owners = Owners.of(desk)
     ids = [one.entry.article_id for one in batch]
     found = rows.read(RawArticle, article_id=ids)
     stored = {article.article_id: article for article in found}
+    batch = [
+        one for one in batch if not _is_withdrawn(stored.get(one.entry.article_id))
+    ]
+    made, removed = _rows_of(batch, stored, desk, now)
+    articles = store_marked(rows, made, stored)
+    rows.upsert(_new_pages(batch, stored))
+    rows.upsert(revisions_of(stored, articles, now))
+    record_article_outcomes(rows, stage, articles)
+    for article in removed:
+        articles += withdraw_removed(rows, article, now)
+    return articles
+
+
+def _rows_of(
+    batch: Iterable[FetchedEntry],
+    stored: Mapping[str, RawArticle],
+    desk: Desk,
+    now: datetime,
+) -> tuple[list[RawArticle], list[RawArticle]]:
+    """Return the rows of these entries, and those of articles whose publisher removed
+    them; `stored` are the present ones by article id.
+    """
+    owners = Owners.of(desk)
     made: list[RawArticle] = []
     removed: list[RawArticle] = []
-    pages: list[StoredPage] = []
     for one in batch:
-        previous = stored.get(one.entry.article_id)
-        if _is_withdrawn(previous):
-            continue
-        if one.page is not None and _is_new(one.page, previous):
-            pages.append(one.page)
-        row = _row_of(one, previous, owners, now)
+        row = _row_of(one, stored.get(one.entry.article_id), owners, now)
         if row is None:
             continue
         if is_confirmed(one.result, row):
             removed.append(row)
         else:
             made.append(row)
-    articles = store_marked(rows, made, stored)
-    rows.upsert(pages)
-    rows.upsert(revisions_of(stored, articles, now))
-    record_article_outcomes(rows, stage, articles)
-    for article in removed:
-        articles += withdraw_removed(rows, article, now)
-    return articles
+    return made, removed
+
+
+def _new_pages(
+    batch: Iterable[FetchedEntry], stored: Mapping[str, RawArticle]
+) -> list[StoredPage]:
+    """Return the pages that differ from the stored ones."""
+    pages: list[StoredPage] = []
+    for one in batch:
+        previous = stored.get(one.entry.article_id)
+        if one.page is not None and _is_new(one.page, previous):
+            pages.append(one.page)
+    return pages
 
 
 def _row_of(

@@ -140,7 +140,8 @@ def _answered_row(
     now: datetime,
     owner: AddressOwner,
 ) -> RawArticle:
-    """Return the row after a page or an error.
+    """Return the row after a page or an error: the stored row if its text stays, else a
+    failed one, or one with the text of the page or the listing.
 
     Args:
         entry: The entry that was fetched.
@@ -157,13 +158,10 @@ def _answered_row(
         entry = _mention(entry, is_read=failure is None)
     chosen = _chosen_text(entry, read, failure, owner)
     kept = _with_stored_text(previous)
-    if kept is not None:
-        if chosen is None:
-            why = _reason_of(failure, 0, kept.text_chars)
-            return _kept_row(kept, entry, result, why, tries, now)
-        if _is_weaker(chosen, extracted, kept, owner):
-            why = _reason_of(failure, len(chosen.read.text), kept.text_chars)
-            return _kept_row(kept, entry, result, why, tries, now)
+    if kept is not None and _stays(kept, chosen, extracted, owner):
+        chars = len(chosen.read.text) if chosen else 0
+        why = _reason_of(failure, chars, kept.text_chars)
+        return _kept_row(kept, entry, result, why, tries, now)
     if chosen is None:
         outcome, reason = failure or ("failed", "no text")
         row = _failed_row(entry, result, outcome, reason, tries, now)
@@ -317,15 +315,17 @@ def _listed_text(
     return text
 
 
-def _is_weaker(
-    chosen: _Text,
-    extracted: ExtractedArticle | None,
+def _stays(
     kept: RawArticle,
+    chosen: _Text | None,
+    extracted: ExtractedArticle | None,
     owner: AddressOwner,
 ) -> bool:
-    """Whether the stored text stays: a page's goes before what a listing tells of it,
-    and a whole one before a part.
+    """Whether the stored text stays: there is no new one, a page's goes before what a
+    listing tells of it, and a whole one before a part.
     """
+    if chosen is None:
+        return True
     if owner != "own" and (chosen.origin, kept.text_origin) == ("feed", "page"):
         return True
     if owner != "own" and (chosen.origin, kept.text_origin) == ("page", "feed"):

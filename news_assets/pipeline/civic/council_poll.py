@@ -116,15 +116,10 @@ def _begun(
     is_of_past = run.past is not None
     state = run.states.get(source.source_id)
     known = _passed_state(state, source)
-    passed_at = known.passed_at if known else None
-    is_pass = run.full_pass or is_pass_due(source, passed_at, now)
     today = day_of(now, source.timezone)
+    needs = _needs(source, run, known, now)
     is_roster_day = known is None or today.weekday() == _ROSTER_WEEKDAY
-    is_roster_due = run.full_pass or is_roster_day
-    needs = Needs(now=now, is_pass=is_pass, is_forced=run.full_pass)
-    if is_of_past:
-        is_roster_due = False
-        needs = Needs(now=now, is_pass=False, is_forced=False)
+    is_roster_due = not is_of_past and (run.full_pass or is_roster_day)
     found = CouncilFindings(
         source=source,
         vendor=vendor_of(source.kind),
@@ -143,9 +138,22 @@ def _begun(
         known_versions=run.known_versions,
         is_roster_due=is_roster_due,
     )
-    if state is None or is_of_past or is_pass:
+    if state is None or is_of_past or needs.is_pass:
         return requests, None
     return requests, state.last_polled_at
+
+
+def _needs(
+    source: Source, run: CouncilRun, known: SourceState | None, now: datetime
+) -> Needs:
+    """Return which meetings' items a poll requests; `known` is the state since the last
+    pass.
+    """
+    if run.past is not None:
+        return Needs(now=now, is_pass=False, is_forced=False)
+    passed_at = known.passed_at if known else None
+    is_pass = run.full_pass or is_pass_due(source, passed_at, now)
+    return Needs(now=now, is_pass=is_pass, is_forced=run.full_pass)
 
 
 def _passed_state(state: SourceState | None, source: Source) -> SourceState | None:

@@ -82,6 +82,10 @@ def extract(page: Page, timezone: str, language: str | None = None) -> Extracted
         return replace(failed, reason=reason.rstrip(": "))
 
 
+_RULE_WITHOUT_TEXT = "`{}` of the desk file matches no text: read without it"
+_PAYWALLED = "behind a paywall: the text may be its beginning"
+
+
 def _article_of(
     tree: HtmlElement, page: Page, timezone: str, language: str | None
 ) -> ExtractedArticle:
@@ -105,11 +109,9 @@ def _article_of(
     links = out_links(tree, text, base_url(tree, page.final_url), page.final_url)
     notes: list[str] = []
     if rule.content and not ruled:
-        notes.append(
-            f"`{rule.content}` of the desk file matches no text: read without it"
-        )
+        notes.append(_RULE_WITHOUT_TEXT.format(rule.content))
     if metadata.is_paywalled or _has_paywall(tree, text):
-        notes.append("behind a paywall: the text may be its beginning")
+        notes.append(_PAYWALLED)
     return replace(article, out_links=links, reason="; ".join(notes) or None)
 
 

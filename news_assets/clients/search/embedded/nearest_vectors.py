@@ -37,7 +37,7 @@ Float32s = npt.NDArray[np.float32]
 
 # quantised in 20 ms; as many rows that are in no block yet are multiplied exactly in
 # 0.7 ms
-_BLOCK_ROWS = 8_192
+BLOCK_ROWS = 8_192
 
 _LEVELS = 127
 # some processors add two products in 16 bits, into which 2 * 127 * (64 + 63) fits
@@ -204,7 +204,7 @@ class VectorMatrix:
         self.dim = dim
         self.count = 0
         self._tail_count = 0
-        self._tail = np.zeros((_BLOCK_ROWS + _BATCH_ROWS, dim), np.float32)
+        self._tail = np.zeros((BLOCK_ROWS + _BATCH_ROWS, dim), np.float32)
         self._blocks.clear()
         found = saved_arrays(self.connection, _NAMES) if self.maps_saved else None
         if found is None:
@@ -240,13 +240,13 @@ class VectorMatrix:
         tail_end = self._tail_count + len(ns)
         self._tail[self._tail_count : tail_end] = rows
         self._tail_count = tail_end
-        while self._tail_count >= _BLOCK_ROWS:
+        while self._tail_count >= BLOCK_ROWS:
             self._make_block()
 
     def _make_block(self) -> None:
         """Move the oldest rows of the tail into a block."""
-        block = quantised_block(self._tail[:_BLOCK_ROWS])
-        rest = self._tail[_BLOCK_ROWS : self._tail_count]
+        block = quantised_block(self._tail[:BLOCK_ROWS])
+        rest = self._tail[BLOCK_ROWS : self._tail_count]
         self._blocks.append(block)
         self._tail[: len(rest)] = rest
         self._tail_count = len(rest)

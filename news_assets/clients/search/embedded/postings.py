@@ -1,9 +1,9 @@
 """Postings: written in parts, and read as sorted document numbers with weights, or as a
 column with a weight for every document.
 
-Table `fresh` has the packed terms of new documents, one row each. `_FOLD_AT` of them are
+Table `fresh` has the packed terms of new documents, one row each. `FOLD_AT` of them are
 folded into a part with one row per term, in the order of terms, so that rows are
-appended. `_MERGE_AT` parts are merged into one, because looking a term up costs one seek
+appended. `MERGE_AT` parts are merged into one, because looking a term up costs one seek
 per part: with 1,000,000 documents in parts of 2,000, 13 ms a word.
 
 A reader keeps the terms of fresh documents in memory, reads a term's rows of all parts
@@ -21,11 +21,11 @@ import numpy.typing as npt
 from news_assets.clients.search.embedded.document_table import Bools
 from news_assets.clients.search.embedded.terms import PACKED_TERM, Int64s
 
-_FOLD_AT = 2_000  # documents; folding takes 0.1 s, comparing a term with theirs .1 ms
-_MERGE_AT = 16  # parts; merging 16 of 2,000 documents takes 1 to 2 s
+FOLD_AT = 2_000  # documents; folding takes 0.1 s, comparing a term with theirs .1 ms
+MERGE_AT = 16  # parts; merging 16 of 2,000 documents takes 1 to 2 s
 # document numbers are stored as 16-bit offsets from the part's first
-_MAX_PART_SPAN = 0xFFFF
-_SMALL_PART_SPAN = _MAX_PART_SPAN // 4  # larger parts are not merged again
+MAX_PART_SPAN = 0xFFFF
+_SMALL_PART_SPAN = MAX_PART_SPAN // 4  # larger parts are not merged again
 
 POSTING = np.dtype([("offset", "<u2"), ("weight", "u1")])
 _ENTRY = np.dtype([("term", "<i8"), ("n", "<u4"), ("weight", "u1")])
@@ -42,11 +42,11 @@ class _Part(NamedTuple):
 
 
 def fold_fresh(connection: sqlite3.Connection, fold_at: int | None = None) -> bool:
-    """Fold the fresh documents into a part if there are at least `fold_at` (`_FOLD_AT`);
+    """Fold the fresh documents into a part if there are at least `fold_at` (`FOLD_AT`);
     return whether it did.
     """
     (count,) = connection.execute("SELECT count(*) FROM fresh").fetchone()
-    if count < (fold_at or _FOLD_AT):
+    if count < (fold_at or FOLD_AT):
         return False
     rows = connection.execute("SELECT n, terms FROM fresh ORDER BY n").fetchall()
     for some in _rows_of_parts(rows):
@@ -68,7 +68,7 @@ def _rows_of_parts(
     while start < len(rows):
         first_n, _ = rows[start]
         stop = start + 1
-        while stop < len(rows) and rows[stop][0] - first_n <= _MAX_PART_SPAN:
+        while stop < len(rows) and rows[stop][0] - first_n <= MAX_PART_SPAN:
             stop += 1
         yield rows[start:stop]
         start = stop
@@ -201,20 +201,20 @@ def _merge_some_parts(connection: sqlite3.Connection) -> None:
 
 
 def _run_to_merge(parts: Sequence[_Part]) -> list[_Part]:
-    """Return the first `_MERGE_AT` small neighbours, or a shorter run of at least two
+    """Return the first `MERGE_AT` small neighbours, or a shorter run of at least two
     that no further part fits into.
     """
     run: list[_Part] = []
     for one in parts:
         is_small = one.last_n - one.first_n <= _SMALL_PART_SPAN
-        has_room = not run or one.last_n - run[0].first_n <= _MAX_PART_SPAN
+        has_room = not run or one.last_n - run[0].first_n <= MAX_PART_SPAN
         if is_small and has_room:
             run.append(one)
         elif len(run) > 1:
             return run
         else:
             run = [one] if is_small else []
-        if len(run) == _MERGE_AT:
+        if len(run) == MERGE_AT:
             return run
     return []
 
@@ -256,7 +256,7 @@ def delete_postings(connection: sqlite3.Connection, ns: Sequence[int]) -> None:
 
 _CACHE_BYTES = 128 * 2**20
 # a term of one in 8 documents is smaller and combined faster as a column
-_DENSE_FROM = 8
+DENSE_FROM = 8
 
 Uint8s = npt.NDArray[np.uint8]
 
@@ -367,7 +367,7 @@ def _lengthened(column: Uint8s, size: int) -> Uint8s:
 def postings_of(ns: Int64s, weights: Uint8s, size: int) -> Postings:
     """Return postings in the smaller form for an index of `size` documents."""
     listed = ListedPostings(ns, weights)
-    if len(ns) * _DENSE_FROM > size:
+    if len(ns) * DENSE_FROM > size:
         return _ColumnPostings(listed.column(size), len(ns))
     return listed
 
@@ -385,7 +385,7 @@ def union(forms: list[Postings], size: int) -> Postings:
         else:
             np.maximum(weights, form.column(size), out=weights)
     count = int(np.count_nonzero(weights))
-    if count * _DENSE_FROM > size:
+    if count * DENSE_FROM > size:
         return _ColumnPostings(weights, count)
     ns = np.flatnonzero(weights)
     return ListedPostings(ns, weights[ns])

@@ -5,7 +5,7 @@ as `IndexingError`.
                `facts`, a fixed-width record, and `entities`, the codes of names
     texts      what a hit shows and explains
     vectors    float16, one row each
-    fresh      terms of the newest documents, one row each, until `_FOLD_AT` of them are folded
+    fresh      terms of the newest documents, one row each, until `FOLD_AT` of them are folded
                into a part
     postings   (part, term) -> the part's documents with the term, and its weight in each;
                a part changes only when it is rewritten without its deleted documents

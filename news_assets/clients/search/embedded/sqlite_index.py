@@ -294,7 +294,7 @@ def _all_vectors(connection: sqlite3.Connection, table: DocumentTable) -> Vector
 
 _SWAP_WAIT_S = 120.0  # for writers of the file in use
 # documents; parts as large as merged ones are written once instead of twice
-_FOLD_AT = 32_000
+FOLD_AT = 32_000
 _SUFFIXES = ("", "-wal", "-shm")
 
 
@@ -402,7 +402,7 @@ def _open(
             connection.execute("PRAGMA journal_mode = TRUNCATE")
             # mapped pages count as memory of this process
             connection.execute("PRAGMA mmap_size = 0")
-            writer = DocumentWriter(connection, fold_at=_FOLD_AT)
+            writer = DocumentWriter(connection, fold_at=FOLD_AT)
             if model is not None:
                 writer.name_model(model)
     except BaseException:
