@@ -14,7 +14,7 @@ from news_assets.pipeline.stage_declaration import (
     document_hash,
     of_articles,
 )
-from news_assets.ports.search_index import COPIED_FACETS, SearchDocument, SearchIndex
+from news_assets.ports.search_index import COPIED_FIELDS, SearchDocument, SearchIndex
 from news_assets.ports.services import Lake, Rows, Sandbox
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import (
@@ -165,18 +165,9 @@ def document_of(
         text=article.text or "",
         summary=(enriched and enriched.summary) or article.subtitle,
         section=article.section or article.category,
-        authors=article.authors,
-        tags=article.tags,
-        keywords=enriched.keywords if enriched else (),
         language=(enriched and enriched.language) or article.language,
-        theme_code=enriched.theme_code if enriched else None,
         theme_path=enriched.theme_path if enriched else (),
-        theme_labels=enriched.theme_labels if enriched else (),
-        image_url=article.image_url,
         published_ts=int((article.published_at or article.first_seen_at).timestamp()),
-        text_hash=article.text_hash,
-        duplicate_of=article.duplicate_of,
-        meeting_id=article.meeting_id or None,
         vector=embedding.vector if embedding else None,
         document_hash=document_hash(article, enriched, embedding, agency_name),
         trace_id=article.trace_id,
@@ -188,10 +179,10 @@ def _copied(article: RawArticle, enriched: EnrichedArticle | None) -> dict[str, 
     """Return the values that are copied from the rows; empty ones are left out."""
     rows = {"article": article, "enrichment": enriched}
     values = {}
-    for facet in COPIED_FACETS:
-        value = getattr(rows[facet.column.source], facet.field, None)
+    for field, source in COPIED_FIELDS.items():
+        value = getattr(rows[source], field, None)
         if value:
-            values[facet.field] = value
+            values[field] = value
     return values
 
 

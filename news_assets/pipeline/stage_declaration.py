@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from news_assets.ports.search_index import COPIED_FIELDS
 from news_assets.ports.services import Lake, Lazy, Reader, Rows
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import ArticleEmbedding, EnrichedArticle
@@ -226,11 +227,17 @@ _OF_AGENDA_ITEMS = (
     "meeting_status",
     "filter_reason",
 )
+# copied to the documents of the index by its declaration, beside those above
+_ALSO_COPIED = tuple(
+    field
+    for field, source in COPIED_FIELDS.items()
+    if source == "article" and field not in (*_READ_BY_LATER_STAGES, *_OF_AGENDA_ITEMS)
+)
 
 
 def content_hash(article: RawArticle) -> str:
     """Return the SHA-256 of everything that later stages read of an article."""
-    read: tuple[str, ...] = _READ_BY_LATER_STAGES
+    read: tuple[str, ...] = (*_READ_BY_LATER_STAGES, *_ALSO_COPIED)
     if article.meeting_id:
         read += _OF_AGENDA_ITEMS
     content = [getattr(article, name) for name in read]

@@ -1,6 +1,6 @@
 """Ports of the embedder and of the search index."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import (
@@ -45,8 +45,9 @@ class SearchColumn:
 
     `facet`: the name under which hits are counted by its values, and of the filter by
     one of them; empty if there is none. `label`: the facet as pages name it. `source`:
-    the row with a column of the same name that the field is copied from; its filter
-    takes whole values. Fields without a source are composed in `pipeline/index.py`.
+    the row with a column of the same name that the field is copied from; the filter of
+    such a facet takes whole values. Fields without a source are composed in
+    `pipeline/index.py`.
     `has_many_values`: there may be as many values as documents, so only the most
     frequent are counted. `is_sorted`: hits are sorted by it. `is_stored_only`: it is
     shown or compared, but not searched.
@@ -94,17 +95,27 @@ class SearchDocument:
     ] = None
     authors: Annotated[
         tuple[str, ...],
-        SearchColumn("authors as the page names them", is_stored_only=True),
+        SearchColumn(
+            "authors as the page names them", source="article", is_stored_only=True
+        ),
     ] = ()
     tags: Annotated[
-        tuple[str, ...], SearchColumn("tags of the page", is_stored_only=True)
+        tuple[str, ...],
+        SearchColumn("tags of the page", source="article", is_stored_only=True),
     ] = ()
     keywords: Annotated[
         tuple[str, ...],
-        SearchColumn("key terms, most significant first", is_stored_only=True),
+        SearchColumn(
+            "key terms, most significant first",
+            source="enrichment",
+            is_stored_only=True,
+        ),
     ] = ()
     theme_code: Annotated[
-        str | None, SearchColumn("code of the most specific theme", is_stored_only=True)
+        str | None,
+        SearchColumn(
+            "code of the most specific theme", source="enrichment", is_stored_only=True
+        ),
     ] = None
     theme_path: Annotated[
         tuple[str, ...],
@@ -117,20 +128,27 @@ class SearchDocument:
     ] = None
     theme_labels: Annotated[
         tuple[str, ...],
-        SearchColumn("theme labels from level 1 down", is_stored_only=True),
+        SearchColumn(
+            "theme labels from level 1 down", source="enrichment", is_stored_only=True
+        ),
     ] = ()
     image_url: Annotated[
-        str | None, SearchColumn("main image", is_stored_only=True)
+        str | None, SearchColumn("main image", source="article", is_stored_only=True)
     ] = None
     published_ts: Annotated[
         int, SearchColumn("time of publication in Unix seconds", is_sorted=True)
     ] = 0
     text_hash: Annotated[
-        str | None, SearchColumn("SHA-256 of the normalised text", is_stored_only=True)
+        str | None,
+        SearchColumn(
+            "SHA-256 of the normalised text", source="article", is_stored_only=True
+        ),
     ] = None
     duplicate_of: Annotated[
         str | None,
-        SearchColumn("id of the earlier article with the same address or text"),
+        SearchColumn(
+            "id of the earlier article with the same address or text", source="article"
+        ),
     ] = None
     sentiment: Annotated[
         str | None,
@@ -171,7 +189,8 @@ class SearchDocument:
         ),
     ] = None
     meeting_id: Annotated[
-        str | None, SearchColumn("id of the meeting", is_stored_only=True)
+        str | None,
+        SearchColumn("id of the meeting", source="article", is_stored_only=True),
     ] = None
     meeting_status: Annotated[
         str | None,
@@ -203,18 +222,27 @@ class Facet:
     column: SearchColumn
 
 
+def _declared_columns() -> Iterator[tuple[str, type, SearchColumn]]:
+    """Yield name, type and declaration of each stored field."""
+    for field, hint in get_type_hints(SearchDocument, include_extras=True).items():
+        if get_origin(hint) is Annotated:
+            kind, column = get_args(hint)
+            yield field, kind, column
+
+
 def _declared_facets() -> tuple[Facet, ...]:
     found = []
-    for field, hint in get_type_hints(SearchDocument, include_extras=True).items():
-        if get_origin(hint) is not Annotated:
-            continue
-        kind, column = get_args(hint)
+    for field, kind, column in _declared_columns():
         if column.facet:
             is_list = get_origin(kind) is tuple
             found.append(Facet(column.facet, field, is_list, column))
     return tuple(found)
 
 
+# the row that a field is copied from, by the name of the field
+COPIED_FIELDS = {
+    field: column.source for field, _, column in _declared_columns() if column.source
+}
 DECLARED_FACETS = _declared_facets()
 # filtered by whole values that the documents have from a row
 COPIED_FACETS = tuple(one for one in DECLARED_FACETS if one.column.source)

@@ -7,7 +7,11 @@ import pytest
 
 from news_assets.pipeline.index import IndexChanges, build_documents, index_documents
 from news_assets.pipeline.stage_declaration import document_hash
-from news_assets.ports.search_index import SearchDocument, SearchIndex
+from news_assets.ports.search_index import (
+    COPIED_FIELDS,
+    SearchDocument,
+    SearchIndex,
+)
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import (
     ArticleEmbedding,
@@ -15,6 +19,7 @@ from news_assets.records.derived import (
     IndexedDocument,
 )
 from news_assets.records.reading import AgencyDays
+from news_assets_tests.store.examples import full
 from news_assets_tests.support.fakes import FakeSearchIndex
 from news_assets_tests.support.inline_sandbox import InlineSandbox
 from news_assets_tests.support.search_backends import hashes
@@ -132,6 +137,18 @@ def test_a_document_combines_three_stages() -> None:
         vector=(1.0, 0.0),
         document_hash=document.document_hash,
     )
+
+
+@pytest.mark.parametrize(("field", "source"), COPIED_FIELDS.items())
+def test_a_field_with_a_source_is_copied_from_the_column_of_that_row(
+    field: str, source: str
+) -> None:
+    article, enriched = full(RawArticle), full(EnrichedArticle)
+    row = article if source == "article" else enriched
+    (document,) = build_documents(
+        [replace(article, outcome="ok")], [replace(enriched, outcome="ok")], (), {}
+    )
+    assert getattr(document, field) == getattr(row, field)
 
 
 def test_the_document_of_an_agenda_item_names_its_meeting_and_matter() -> None:

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from news_assets.pipeline.stage_declaration import content_hash, document_hash
+from news_assets.ports.search_index import COPIED_FIELDS
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import ArticleEmbedding, EnrichedArticle
 from news_assets_tests.store.examples import full, sparse
@@ -24,6 +25,7 @@ READ = {
     "article_id", "agency", "day", "url", "canonical_url", "title", "subtitle", "text", "text_hash", "section",
     "category", "tags", "authors", "language", "published_at", "first_seen_at", "image_url", "duplicate_of",
 }  # fmt: skip
+COPIED = {field for field, source in COPIED_FIELDS.items() if source == "article"}
 
 
 @pytest.mark.parametrize("name", [field.name for field in fields(RawArticle)])
@@ -34,7 +36,7 @@ def test_the_state_of_an_article_covers_the_fields_that_later_stages_read(
     if getattr(changed, name) == getattr(ARTICLE, name):
         changed = replace(ARTICLE, **{name: None})
     assert (content_hash(changed) != content_hash(ARTICLE)) == (
-        name in READ | OF_AGENDA_ITEMS
+        name in READ | OF_AGENDA_ITEMS | COPIED
     )
 
 
