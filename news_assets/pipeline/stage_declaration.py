@@ -237,10 +237,14 @@ _ALSO_COPIED = tuple(
 
 def content_hash(article: RawArticle) -> str:
     """Return the SHA-256 of everything that later stages read of an article."""
-    read: tuple[str, ...] = (*_READ_BY_LATER_STAGES, *_ALSO_COPIED)
+    read: tuple[str, ...] = _READ_BY_LATER_STAGES
     if article.meeting_id:
         read += _OF_AGENDA_ITEMS
     content = [getattr(article, name) for name in read]
+    for name in _ALSO_COPIED:
+        # without a value, an article keeps the state that it had before the column
+        if value := getattr(article, name):
+            content.append((name, value))
     return sha256(json.dumps(content, ensure_ascii=True, default=str))
 
 
