@@ -224,7 +224,7 @@ def _median(spent: Sequence[Times]) -> Times:
 
 # The query that an asset's page sends for its partition grid (`PartitionHealthQuery` in
 # the web server's scripts).
-_GRID = """query PartitionHealthQuery($assetKey: AssetKeyInput!) {
+PARTITION_GRID = """query PartitionHealthQuery($assetKey: AssetKeyInput!) {
   assetNodeOrError(assetKey: $assetKey) {
     ... on AssetNode {
       id
@@ -296,9 +296,9 @@ def grid(home: Path, partitions: int) -> None:
             spent = []
             for _ in range(1 + REPEATS):
                 started = time.perf_counter()
-                node = graphql(url, _GRID, assetKey={"path": [DESK, stage]})["data"][
-                    "assetNodeOrError"
-                ]
+                node = graphql(url, PARTITION_GRID, assetKey={"path": [DESK, stage]})[
+                    "data"
+                ]["assetNodeOrError"]
                 spent.append(time.perf_counter() - started)
             ranges = node["assetPartitionStatuses"]["ranges"]
             print(
