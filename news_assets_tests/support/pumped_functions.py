@@ -49,11 +49,9 @@ from news_assets.sources.civic.vendors import read_answers
 from news_assets.sources.source_kinds import KINDS
 from news_assets.sources.storable_entries import bounded, unique
 from news_assets.text import (
-    charset,
     dates,
     fingerprint,
     html,
-    language,
     limits,
     prose,
     urls,
@@ -193,11 +191,11 @@ FUNCTIONS: tuple[tuple[str, Callable[[str], object], Iterable[str]], ...] = (
     ("day_in_address", lambda text: dates.day_in_address("http://a.b" + text), (*ADDRESSES, "/2026", "-20260101")),
     ("parse_date", lambda text: dates.parse_date(text, ZONE), TEXT),
     ("parse_date short", lambda text: dates.parse_date(text[: dates.MAX_CHARS], ZONE), TEXT),
-    ("charset.decode", lambda text: charset.decode(b"\xff" + text.encode("utf-8", "replace")), (*TEXT, "<meta charset = ")),
+    ("html.decode", lambda text: html.decode(b"\xff" + text.encode("utf-8", "replace")), (*TEXT, "<meta charset = ")),
     ("plain_text", html.plain_text, (*TEXT, *MARKUP)),
     ("sanitize", lambda text: html.sanitize(text, URL), (*TEXT, *MARKUP)),
-    ("language_of", language.language_of, TEXT),
-    ("language_tag", language.language_tag, TEXT),
+    ("language_of", prose.language_of, TEXT),
+    ("language_tag", prose.language_tag, TEXT),
     ("strip_markdown", prose.strip_markdown, TEXT),
     ("prose", prose.prose, TEXT),
     ("paragraphs", prose.paragraphs, TEXT),

@@ -470,7 +470,7 @@ class TypesenseSearchIndex:
         self, dim: int | None, model: str | None, now: datetime
     ) -> _Rebuild:
         """Return a new collection to fill beside the one in use, or an unfinished one;
-        see `rebuild.begin_rebuild`.
+        see `begin_rebuild` of this module.
         """
         return begin_rebuild(self.connection, dim, model, self._languages, now)
 
