@@ -33,30 +33,38 @@ from news_assets.store.queries.story_lists import (
     ranked_stories,
 )
 
+_Query = Annotated[str, typer.Argument(help="words of the articles; empty for all")]
+_Theme = Annotated[str | None, typer.Option(help="theme code, any level")]
+_Language = Annotated[str | None, typer.Option(help="primary language")]
+_Publishers = Annotated[
+    int, typer.Option(min=1, help="at least so many independent publishers")
+]
+_LastDay = Annotated[
+    datetime | None,
+    typer.Option(formats=["%Y-%m-%d"], help="last day; default: today in UTC"),
+]
+_Days = Annotated[int, typer.Option(min=1, max=366, help="how many days")]
+_Limit = Annotated[int, typer.Option(min=1, max=50, help="how many stories")]
+_Channel = Annotated[
+    str | None, typer.Option(help="channel that gets it, instead of output")
+]
+_Output = Annotated[
+    Path | None, typer.Option(help="file to write; default: standard output")
+]
+
 
 def briefing(
-    query: Annotated[
-        str, typer.Argument(help="words of the articles; empty for all")
-    ] = "",
+    query: _Query = "",
     desk: Desk = None,
     agency: Agency = None,
-    theme: Annotated[str | None, typer.Option(help="theme code, any level")] = None,
-    language: Annotated[str | None, typer.Option(help="primary language")] = None,
-    publishers: Annotated[
-        int, typer.Option(min=1, help="at least so many independent publishers")
-    ] = 1,
-    day: Annotated[
-        datetime | None,
-        typer.Option(formats=["%Y-%m-%d"], help="last day; default: today in UTC"),
-    ] = None,
-    days: Annotated[int, typer.Option(min=1, max=366, help="how many days")] = 2,
-    limit: Annotated[int, typer.Option(min=1, max=50, help="how many stories")] = 10,
-    to: Annotated[
-        str | None, typer.Option(help="channel that gets it, instead of output")
-    ] = None,
-    output: Annotated[
-        Path | None, typer.Option(help="file to write; default: standard output")
-    ] = None,
+    theme: _Theme = None,
+    language: _Language = None,
+    publishers: _Publishers = 1,
+    day: _LastDay = None,
+    days: _Days = 2,
+    limit: _Limit = 10,
+    to: _Channel = None,
+    output: _Output = None,
     as_json: Json = False,
 ) -> None:
     """Write the briefing, or hand it to a channel.

@@ -26,6 +26,7 @@ from news_assets.store.queries.news_links import (
 )
 from news_assets.store.queries.stored_meetings import (
     ItemDetails,
+    MeetingFilters,
     Position,
     VoteOfPerson,
     item_details,
@@ -261,9 +262,13 @@ def meetings_from(
         include={"desk", "agency", "body", "status", "from_day", "to_day", "topic"}
     )
     if parameters.text:
-        given["article_ids"] = _items_with(archive, parameters, first_day)
+        given["article_ids"] = list(_items_with(archive, parameters, first_day))
     found = nearest_meetings(
-        archive.lake, first_day, **given, after=tuple(after) or None, limit=limit
+        archive.lake,
+        first_day,
+        MeetingFilters(**given),
+        after=tuple(after) or None,
+        limit=limit,
     )
     return first_day, found
 

@@ -99,13 +99,22 @@ def lost_documents(
     found = _compared(unmatched_receipts, unmatched_stored, now)
     if found.is_empty():
         return found
+    return newest_first(_unexplained(lake, desk, found, ids, now), desk)
+
+
+def _unexplained(
+    lake: Lake, desk: Desk, found: "pl.DataFrame", ids: "pl.Series", now: datetime
+) -> "pl.DataFrame":
+    """Return the documents that neither are stale in the lake nor wait for a retry."""
+    import polars as pl
+
     params = parameters(desk.key, names_of(desk), min(found["day"]))
-    stale = lake.query(stale_sql(_GIVEN), params | {"now": now} | given)
+    given = {"now": now, "article_ids": ids.to_list()}
+    stale = lake.query(stale_sql(_GIVEN), params | given)
     held = lake.query(HELD_BACK, {"desk": desk.key, "now": now})
     held = held.filter(pl.col("stage") == "search_index")
-    unexplained = found.join(stale, on="article_id", how="anti")
-    unexplained = unexplained.join(held, on=("article_id", "version"), how="anti")
-    return newest_first(unexplained, desk)
+    fresh = found.join(stale, on="article_id", how="anti")
+    return fresh.join(held, on=("article_id", "version"), how="anti")
 
 
 def _unmatched_ids(receipts: "pl.DataFrame", stored: "pl.DataFrame") -> "pl.Series":
@@ -201,19 +210,13 @@ def desk_gaps(
         days: How far findings over articles go back.
         grace: Work that is younger is no finding.
     """
-    import polars as pl
-
     first_day = (now - timedelta(days=days)).date()
-    pending = pending_entries(lake, desk, now, first_day)
-    stale = stale_rows(lake, desk, now, first_day)
-    backlog = pl.concat([pending, stale])
-    # unchecked documents may take the night
-    overdue = backlog.filter(pl.col("since") <= now - grace, pl.col("why") != UNCHECKED)
+    overdue = _overdue(lake, desk, first_day, now, grace)
     window = {"desk": desk.key, "first_day": first_day}
     entries, articles = lake.query(_CHECKED, window).row(0)
     found: dict[str, Findings] = {}
     for stage in stages.stages_of(desk):
-        of_stage = overdue.filter(pl.col("stage") == stage.name)
+        of_stage = overdue.filter(overdue["stage"] == stage.name)
         checked = articles if stage.state else entries
         found[stage.check[0]] = _findings(of_stage, checked)
     try:
@@ -224,6 +227,19 @@ def desk_gaps(
     found["agencies_are_heard"] = silent_agencies(lake, desk, now)
     found["sources_answer"] = failing_sources(lake, desk, now)
     return found
+
+
+def _overdue(
+    lake: Lake, desk: Desk, first_day: date, now: datetime, grace: timedelta
+) -> "pl.DataFrame":
+    """Return the work that is older than `grace`."""
+    import polars as pl
+
+    pending = pending_entries(lake, desk, now, first_day)
+    stale = stale_rows(lake, desk, now, first_day)
+    backlog = pl.concat([pending, stale])
+    # unchecked documents may take the night
+    return backlog.filter(pl.col("since") <= now - grace, pl.col("why") != UNCHECKED)
 
 
 def _findings(work: "pl.DataFrame", checked: int) -> Findings:

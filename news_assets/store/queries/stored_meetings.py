@@ -4,7 +4,7 @@ first; the meeting of an article; and a person of an agency with the votes.
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import date, datetime
 from typing import Annotated, Any, Final
 
@@ -273,50 +273,39 @@ class AgendaPlace:
     status: Annotated[str, "status of the meeting"]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeetingFilters:
+    """Which meetings are listed; None is no filter.
+
+    `desk` and `agency` are keys; `body` is a part of the body's name or of the title,
+    in any case; no meeting is before `from_day` or after `to_day`. `topic` is one of an
+    item on the agenda. Of `article_ids`, an item is one of these articles, and has the
+    topic.
+    """
+
+    desk: str | None = None
+    agency: str | None = None
+    body: str | None = None
+    status: str | None = None
+    from_day: date | None = None
+    to_day: date | None = None
+    topic: str | None = None
+    article_ids: Sequence[str] | None = None
+
+
 def nearest_meetings(
     lake: Lake,
     first_day: date,
+    filters: MeetingFilters,
     *,
-    desk: str | None = None,
-    agency: str | None = None,
-    body: str | None = None,
-    status: str | None = None,
-    from_day: date | None = None,
-    to_day: date | None = None,
-    topic: str | None = None,
-    article_ids: Collection[str] | None = None,
     after: Position | None = None,
     limit: int,
 ) -> list[tuple[Position, StoredMeeting]]:
-    """Return meetings with their positions: from `first_day` on, then earlier ones, the
-    nearest day first.
-
-    Args:
-        lake: The lake.
-        first_day: The day that the list begins at.
-        desk: Key of the desk.
-        agency: Key of the agency.
-        body: A part of the body's name or the title, in any case.
-        status: Status of the meeting.
-        from_day: No meeting is earlier.
-        to_day: No meeting is later.
-        topic: Of an item on the agenda; with `article_ids`, of the same item.
-        article_ids: Only meetings with an item of one of these articles.
-        after: Only meetings that come after this position.
-        limit: How many meetings.
+    """Return up to `limit` meetings with their positions: from `first_day` on, then
+    earlier ones, the nearest day first; only those after the position `after`.
     """
     distance, begin, meeting_id = after or (None, None, None)
-    given: dict[str, Any] = {
-        "desk": desk,
-        "agency": agency,
-        "body": body,
-        "status": status,
-        "from_day": from_day,
-        "to_day": to_day,
-        "topic": topic,
-        "article_ids": None if article_ids is None else list(article_ids),
-    }
-    given |= {
+    given = asdict(filters) | {
         "first_day": first_day,
         "distance": distance,
         "begin": begin,
