@@ -195,6 +195,22 @@ def _active_agencies(desks: Iterable[Desk]) -> int:
 
 
 def _figures(counts: DayCounts, agencies: int) -> tuple[tuple[str, int, str], ...]:
+    sums = _sums(counts)
+    publishing = f"from {sums['publishing']:,} of {agencies:,} agencies"
+    unindexed = sums["articles"] - sums["indexed"]
+    waiting = f"failed or blocked; {sums['waiting']:,} more are waiting"
+    return (
+        ("entries", sums["entries"], publishing),
+        ("articles", sums["articles"], f"{sums['copies']:,} of them copies"),
+        ("in the index", sums["indexed"], f"{unindexed:,} articles are not"),
+        ("not fetched", sums["failed"], waiting),
+        ("polls", sums["polls"], f"{sums['bad polls']:,} failed"),
+        *_model_figures(counts.spending),
+    )
+
+
+def _sums(counts: DayCounts) -> Counter[str]:
+    """Return the figures of all desks together, by name."""
     last = stages.STAGES[-1].done
     sums = Counter[str]()
     for row in counts.desks:
@@ -211,17 +227,7 @@ def _figures(counts: DayCounts, agencies: int) -> tuple[tuple[str, int, str], ..
         sums["polls"] += count
         if outcome not in ("ok", "unchanged"):
             sums["bad polls"] += count
-    publishing = f"from {sums['publishing']:,} of {agencies:,} agencies"
-    unindexed = sums["articles"] - sums["indexed"]
-    waiting = f"failed or blocked; {sums['waiting']:,} more are waiting"
-    return (
-        ("entries", sums["entries"], publishing),
-        ("articles", sums["articles"], f"{sums['copies']:,} of them copies"),
-        ("in the index", sums["indexed"], f"{unindexed:,} articles are not"),
-        ("not fetched", sums["failed"], waiting),
-        ("polls", sums["polls"], f"{sums['bad polls']:,} failed"),
-        *_model_figures(counts.spending),
-    )
+    return sums
 
 
 def _model_figures(spending: Sequence[Spending]) -> tuple[tuple[str, int, str], ...]:

@@ -92,21 +92,20 @@ def _block(article: Mapping[str, Any], language: str) -> str:
         title = f"{_phrase(CHANGES[change], language)}: {title}"
     lines = [title, " · ".join(facts)]
     if (story := article.get("story")) and story["publisher_count"] > 1:
-        count = story["publisher_count"]
-        names = ", ".join(story["publishers"])
-        text = "{count} publishers: {names}"
-        lines.append(
-            _phrase(text, language, count=count, names=_cut(names, _MAX_TITLE_CHARS))
-        )
+        lines.append(_publishers_of(story, language))
     if meeting := article.get("meeting"):
-        when = [meeting["when"], meeting["place"]]
-        lines.append(
-            _phrase("Meeting: {when}", language, when=", ".join(filter(None, when)))
-        )
+        when = ", ".join(filter(None, (meeting["when"], meeting["place"])))
+        lines.append(_phrase("Meeting: {when}", language, when=when))
     if article["summary"]:
         lines.append(_cut(article["summary"], _MAX_SUMMARY_CHARS))
     lines.append(article["url"])
     return "\n".join(lines)
+
+
+def _publishers_of(story: Mapping[str, Any], language: str) -> str:
+    names = _cut(", ".join(story["publishers"]), _MAX_TITLE_CHARS)
+    text = "{count} publishers: {names}"
+    return _phrase(text, language, count=story["publisher_count"], names=names)
 
 
 def _local(published_at: str, timezone: str | None) -> str:

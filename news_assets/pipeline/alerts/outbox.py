@@ -363,6 +363,18 @@ def tell_conditions(
     rows.upsert(begun)
     if ended:
         rows.delete(Condition, name=[row.name for row in ended])
+    messages = _of_conditions(operators, begun, ended, now)
+    rows.upsert(messages)
+    return messages
+
+
+def _of_conditions(
+    operators: Operators,
+    begun: Sequence[Condition],
+    ended: Sequence[Condition],
+    now: datetime,
+) -> list[Message]:
+    """Return the messages to operators about what became bad, and what is over."""
     payload = {
         "type": "conditions",
         "begun": {row.name: row.text for row in begun},
@@ -370,9 +382,7 @@ def tell_conditions(
     }
     subject = _subject(begun, ended)
     text = _text(begun, ended)
-    messages = messages_to(operators.to, OPERATORS, subject, text, payload, now)
-    rows.upsert(messages)
-    return messages
+    return messages_to(operators.to, OPERATORS, subject, text, payload, now)
 
 
 def _subject(begun: Sequence[Condition], ended: Sequence[Condition]) -> str:

@@ -52,20 +52,33 @@ def sort_hits(
         query = by_story.get(hit.query)
         if query is None:
             found.to_send.append(hit)
-            continue
-        story = found.stories.get(hit.article_id)
-        key = hit.query, story.story_id if story else ""
-        if key in sent or _has_expired(query, story, hit, now):
-            found.covered.append(hit)
-            continue
-        later = _later(query, story, hit, now)
-        if later is not None:
-            found.waiting.append(replace(hit, due_at=later))
-            continue
-        found.to_send.append(hit)
-        if story is not None:
-            sent.add(key)
+        else:
+            _sort_by_story(found, query, hit, sent, now)
     return found
+
+
+def _sort_by_story(
+    found: SortedHits,
+    query: SavedQuery,
+    hit: QueryHit,
+    sent: set[tuple[str, str]],
+    now: datetime,
+) -> None:
+    """Add a hit of a query that sends stories; `sent` has the query and story_id of each
+    story that was sent, also of one that is sent now.
+    """
+    story = found.stories.get(hit.article_id)
+    key = hit.query, story.story_id if story else ""
+    if key in sent or _has_expired(query, story, hit, now):
+        found.covered.append(hit)
+        return
+    later = _later(query, story, hit, now)
+    if later is not None:
+        found.waiting.append(replace(hit, due_at=later))
+        return
+    found.to_send.append(hit)
+    if story is not None:
+        sent.add(key)
 
 
 def _stories(rows: Reader, article_ids: Collection[str]) -> dict[str, Story]:

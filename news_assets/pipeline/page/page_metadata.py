@@ -112,8 +112,6 @@ def read_metadata(
     published = published_time(dated) or guessed_time(dated, _guessed_day(tree, url))
     published_at, published_origin = published or (None, None)
     section, category = _sections(sections, nodes)
-    images = texts_of(article.get("image"), "url", "contentUrl", "@id")
-    is_free = str(article.get("isAccessibleForFree")).lower()
     return PageMetadata(
         title=title,
         titles=tuple(titles),
@@ -128,12 +126,23 @@ def read_metadata(
         published_at=published_at,
         published_origin=published_origin,
         updated_at=updated_time(dated, published_at),
-        image_url=first_url(base, [*images, *contents(meta, *_IMAGE)]),
+        image_url=first_url(base, _images(article, meta)),
         video_url=first_url(base, video_texts(tree, article, nodes, meta)),
         canonical_url=canonical_url_of(tree, contents(meta, "og:url"), base, url),
         stated_body=stated_body(article),
-        is_paywalled=is_free in ("false", "no", "0"),
+        is_paywalled=_is_paywalled(article),
     )
+
+
+def _images(article: Node, meta: MetaTags) -> list[str]:
+    """Return the addresses of images, those of the article first."""
+    images = texts_of(article.get("image"), "url", "contentUrl", "@id")
+    return [*images, *contents(meta, *_IMAGE)]
+
+
+def _is_paywalled(article: Node) -> bool:
+    is_free = str(article.get("isAccessibleForFree")).lower()
+    return is_free in ("false", "no", "0")
 
 
 def _sections(stated: list[str], nodes: list[Node]) -> tuple[str | None, str | None]:
