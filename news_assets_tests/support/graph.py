@@ -116,8 +116,9 @@ class Graph:
     def tick(self, name: str) -> dg.SensorResult:
         """Evaluate a sensor; its next tick starts from the cursor of this one."""
         sensor = next(sensor for sensor in self.sensors if sensor.name == name)
+        resources = {key: self.resources[key] for key in sensor.required_resource_keys}
         context = dg.build_sensor_context(
-            self.instance, cursor=self._cursors.get(name), resources=self.resources
+            self.instance, cursor=self._cursors.get(name), resources=resources
         )
         with context:
             result = sensor(context)
