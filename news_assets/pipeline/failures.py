@@ -1,5 +1,6 @@
-"""Stores the rows that a stage made of articles, and its failures: one row per article
-and stage, with the number of attempts and the time of the next one.
+"""What failed, and when it is tried again: the next attempt of a fetch or of a stage, the
+outcome of an error, and one row per article and stage with the number of attempts. Also
+stores the rows that a stage made of articles.
 
 A stage reads its articles, works on them for seconds or minutes, and writes in one
 short transaction. A row is stored only while its article is still as it was read; what
@@ -11,15 +12,27 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from types import MappingProxyType
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
-from news_assets.pipeline.retries import stage_retry_at
+from news_assets.errors import (
+    FetchError,
+    ForbiddenAddressError,
+    NewsAssetsError,
+    RobotsError,
+    TooLargeError,
+)
 from news_assets.pipeline.stage_declaration import RetryAt, Stage
 from news_assets.ports.services import Rows
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import Failure
-from news_assets.records.reading import AgencyDays
-from news_assets.retry_table import STAGE_OUTAGE
+from news_assets.records.reading import AgencyDays, Outcome
+from news_assets.retry_table import (
+    FETCH,
+    LONGEST_PAUSE_S,
+    REFUSED_FETCH,
+    STAGE,
+    STAGE_OUTAGE,
+)
 
 # what is gone, or is no article, is a known outcome and not a failure
 FAILED = (
@@ -132,10 +145,7 @@ def _store_counted(
 
 
 def _retry_without_end(attempts: int, now: datetime) -> datetime | None:
-    pause_s = STAGE_OUTAGE.pause_s(attempts)
-    if pause_s is None:
-        return None
-    return now + timedelta(seconds=pause_s)
+    return _after(STAGE_OUTAGE.pause_s(attempts), now)
 
 
 def failure_of_work(
@@ -343,3 +353,106 @@ def _record_derived(
     record_outcomes(rows, stage, final, now)
     # like those of an unavailable model, retries of provisional rows are not given up
     _store_counted(rows, stage, retries, _retry_without_end)
+
+
+# --- when it is tried again -----------------------------------------------------------
+
+
+class Tries(NamedTuple):
+    """The failed attempts of an article, the refusals among them, and the time of the
+    next attempt.
+    """
+
+    attempts: int = 0
+    refusals: int = 0
+    next_try_at: datetime | None = None
+
+
+def after_failure(
+    before: Tries, failure: NewsAssetsError | Outcome, now: datetime
+) -> Tries:
+    """Return the attempts with one more failure; transient failures and refusals are
+    counted apart.
+    """
+    attempts = before.attempts + 1
+    if _is_transient(failure):
+        return Tries(
+            attempts,
+            before.refusals,
+            fetch_retry_at(attempts - before.refusals, failure, now),
+        )
+    refusals = before.refusals + 1
+    return Tries(attempts, refusals, fetch_retry_at(refusals, failure, now))
+
+
+def fetch_retry_at(
+    attempts: int, failure: NewsAssetsError | Outcome, now: datetime
+) -> datetime | None:
+    """Return when a failed article is fetched again, None if it is not.
+
+    `attempts` are those that failed in the same way, transiently or not, with the one
+    that just failed. Transient failures are retried after minutes, then hours and days,
+    or after Retry-After if that is later, up to 8 attempts; other refusals after a
+    day and then weekly, a few times. Articles that are gone, forbidden or too large are
+    not retried.
+    """
+    if _is_transient(failure):
+        return _retry_transient(attempts, failure, now)
+    if _is_final(failure):
+        return None
+    return _after(REFUSED_FETCH.pause_s(attempts), now)
+
+
+def stage_retry_at(attempts: int, now: datetime) -> datetime | None:
+    """Return when a stage retries an article it could not enrich, embed or index; None
+    after all attempts.
+    """
+    return _after(STAGE.pause_s(attempts), now)
+
+
+def _after(pause_s: float | None, now: datetime) -> datetime | None:
+    if pause_s is None:
+        return None
+    return now + timedelta(seconds=pause_s)
+
+
+def outcome_of(error: NewsAssetsError) -> Outcome:
+    """Return the outcome of an error: gone, blocked (access denied) or failed."""
+    if isinstance(error, RobotsError | ForbiddenAddressError):
+        return "blocked"
+    if isinstance(error, FetchError):
+        if error.status == 410:
+            return "gone"
+        if error.status in (401, 403, 451):
+            return "blocked"
+        if error.reason.startswith("blocked"):
+            return "blocked"
+    return "failed"
+
+
+def _is_transient(failure: NewsAssetsError | Outcome) -> bool:
+    if not isinstance(failure, NewsAssetsError):
+        return False
+    return failure.is_transient
+
+
+def _retry_transient(
+    attempts: int, failure: NewsAssetsError | Outcome, now: datetime
+) -> datetime | None:
+    due_at = _after(FETCH.pause_s(attempts), now)
+    if due_at is None:
+        return due_at
+    if not isinstance(failure, FetchError):
+        return due_at
+    pause_s = min(failure.retry_after_s or 0.0, LONGEST_PAUSE_S)
+    return max(due_at, now + timedelta(seconds=pause_s))
+
+
+def _is_final(failure: NewsAssetsError | Outcome) -> bool:
+    if isinstance(failure, str):
+        return failure not in ("failed", "blocked")
+    if isinstance(failure, RobotsError | ForbiddenAddressError | TooLargeError):
+        return True
+    if not isinstance(failure, FetchError):
+        return False
+    return failure.status in (None, 410)

@@ -1,21 +1,23 @@
-"""What a stage declares, the states that its rows are made from, as hashes, and the
-checks of its rows; `pipeline/stages.py` lists the stages.
+"""What a stage declares, the states that its rows are made from, as hashes, the checks of
+its rows, and when an entry's article is fetched again because the entry changed;
+`pipeline/stages.py` lists the stages.
 """
 
 import hashlib
 import json
 import pkgutil
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from typing import Any
 
 from news_assets.ports.search_index import COPIED_FIELDS
 from news_assets.ports.services import Lake, Lazy, Reader, Rows
-from news_assets.records.articles import RawArticle
+from news_assets.records.articles import FeedEntry, RawArticle
 from news_assets.records.derived import ArticleEmbedding, EnrichedArticle
 from news_assets.records.desks import Desk
 from news_assets.records.reading import AgencyDays
+from news_assets.retry_table import RELISTED_FETCH, RELISTED_RESET_S
 
 RetryAt = Callable[[int, datetime], datetime | None]
 
@@ -261,3 +263,119 @@ def document_hash(
         "article_embeddings": embedding,
     }
     return DOCUMENT_STATE.of(rows, agency_name)
+
+
+# --- entries that changed -------------------------------------------------------------
+
+# A listing with a counter of views changes its text at every poll. So if nothing but the
+# text of the listing changed, the article is fetched again only after a pause from the
+# last fetch (`RELISTED_FETCH`). The pauses begin again when the listing has news
+# (`news_hash`) and after two days without a fetch. `store/queries/backlog.py` has the
+# same rule in SQL.
+_QUIET = timedelta(seconds=RELISTED_RESET_S)
+
+
+def first_entries(entries: Iterable[FeedEntry]) -> dict[str, FeedEntry]:
+    """Return the entry that each article is fetched for, by article id: of several, the
+    one seen first.
+    """
+    first: dict[str, FeedEntry] = {}
+    for entry in sorted(
+        entries,
+        key=lambda entry: (entry.first_seen_at, entry.source_id, entry.entry_id),
+    ):
+        first.setdefault(entry.article_id, entry)
+    return first
+
+
+def is_due(entry: FeedEntry, article: RawArticle | None, now: datetime) -> bool:
+    """Whether an entry is to be fetched now: never fetched, moved to another day, due
+    for a retry, or changed.
+    """
+    if article is None:
+        return True
+    if article.day != entry.day:
+        return True
+    if article.next_try_at is not None and article.next_try_at <= now:
+        return True
+    return is_new_version(entry, article, now)
+
+
+def why_not(article: RawArticle) -> str:
+    """Return why an article that is not due is not fetched, for the log."""
+    if article.next_try_at is not None:
+        return f"{article.outcome}, retried at {article.next_try_at}"
+    if article.outcome == "ok":
+        return f"no news in the listing; text of {article.fetched_at}"
+    return f"{article.outcome}, and not retried: {article.reason}"
+
+
+def is_new_version(entry: FeedEntry, article: RawArticle, now: datetime) -> bool:
+    """Whether the entry changed since its article was fetched, with news or after the
+    pause.
+    """
+    if entry.entry_hash == article.entry_hash:
+        return False
+    if has_news(entry, article):
+        return True
+    return refetch_at(article) <= now
+
+
+def has_news(entry: FeedEntry, article: RawArticle) -> bool:
+    """Whether more than the listing's text may differ from what the article was fetched
+    for.
+    """
+    if not entry.news_hash:
+        return True
+    return entry.news_hash != article.news_hash
+
+
+def refetch_at(article: RawArticle) -> datetime:
+    """Return the time from which the article is fetched again if only the listing's
+    text changed.
+    """
+    pause_s = RELISTED_FETCH.pause_s(article.relisted + 1)
+    assert pause_s is not None  # without end
+    return article.fetched_at + timedelta(seconds=pause_s)
+
+
+def relisted(entry: FeedEntry, previous: RawArticle | None, now: datetime) -> int:
+    """Return the row's `relisted` after a fetch for this entry; `previous` is the
+    stored row.
+    """
+    if previous is None:
+        return 0
+    if entry.entry_hash == previous.entry_hash:
+        return previous.relisted
+    if has_news(entry, previous):
+        return 0
+    if now - previous.fetched_at >= _QUIET:
+        return 0
+    return previous.relisted + 1
+
+
+def with_pause_stated(article: RawArticle) -> RawArticle:
+    """Return the row with the pause as its reason, if only the listing's text had
+    changed and there is no other.
+    """
+    if article.outcome != "ok":
+        return article
+    if not article.relisted:
+        return article
+    if article.reason:
+        return article
+    return replace(article, reason=_pause(article))
+
+
+def without_pause_stated(article: RawArticle) -> RawArticle:
+    """Return the row without the reason that `with_pause_stated` gave it."""
+    if article.reason != _pause(article):
+        return article
+    return replace(article, reason=None)
+
+
+def _pause(article: RawArticle) -> str:
+    return (
+        "only the listing's text changed; fetched again for that from"
+        f" {refetch_at(article):%Y-%m-%d %H:%M}Z"
+    )

@@ -10,7 +10,7 @@ named by `on_call` is imported by the processes that run it only.
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from news_assets.pipeline.retries import stage_retry_at
+from news_assets.pipeline.failures import stage_retry_at
 from news_assets.pipeline.stage_declaration import (
     ARTICLE_STATE,
     DOCUMENT_STATE,

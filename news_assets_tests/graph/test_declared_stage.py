@@ -17,8 +17,7 @@ from news_assets.commands.failure_commands import retry_failures
 from news_assets.definitions import build_definitions
 from news_assets.defs.stage_assets import build_desk_assets
 from news_assets.pipeline import stages
-from news_assets.pipeline.failures import states_of, store_derived
-from news_assets.pipeline.retries import stage_retry_at
+from news_assets.pipeline.failures import stage_retry_at, states_of, store_derived
 from news_assets.pipeline.stage_declaration import (
     ARTICLE_STATE,
     Findings,

@@ -11,8 +11,8 @@ from news_assets.pipeline.failures import (
     make_due,
     record_outcomes,
     record_unavailable,
+    stage_retry_at,
 )
-from news_assets.pipeline.retries import stage_retry_at
 from news_assets.pipeline.stages import stage_named
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import EnrichedArticle, Failure

@@ -13,7 +13,7 @@ from news_assets.errors import (
     RobotsError,
     TooLargeError,
 )
-from news_assets.pipeline.retries import (
+from news_assets.pipeline.failures import (
     Tries,
     after_failure,
     fetch_retry_at,

@@ -34,14 +34,15 @@ from news_assets.pipeline.page.readers import (
     unread,
     with_document,
 )
-from news_assets.pipeline.retries import (
+from news_assets.pipeline.stage_declaration import (
+    Stage,
     first_entries,
     has_news,
     is_due,
+    of_articles,
     why_not,
     with_pause_stated,
 )
-from news_assets.pipeline.stage_declaration import Stage, of_articles
 from news_assets.ports.services import (
     Fetcher,
     Lake,
@@ -162,7 +163,7 @@ def due_entries(
     *,
     refetch: bool = False,
 ) -> list[FeedEntry]:
-    """Return the entries to fetch, by `retries.is_due`; with `refetch` all but those of
+    """Return the entries to fetch, by `is_due`; with `refetch` all but those of
     withdrawn articles.
 
     `stored` is by article id.

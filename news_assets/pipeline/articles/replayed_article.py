@@ -27,8 +27,7 @@ from news_assets.pipeline.page.readers import (
     read_entry,
     with_document,
 )
-from news_assets.pipeline.retries import with_pause_stated
-from news_assets.pipeline.stage_declaration import Stage
+from news_assets.pipeline.stage_declaration import Stage, with_pause_stated
 from news_assets.ports.services import PageReader, Reader, Rows, Sandbox
 from news_assets.records.articles import FeedEntry, RawArticle, StoredPage
 from news_assets.records.desks import Agency, Desk, PageRule

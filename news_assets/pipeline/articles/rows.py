@@ -17,12 +17,10 @@ from news_assets.pipeline.articles.withdrawal import (
     removed_at,
 )
 from news_assets.pipeline.documents.read import DOCUMENT_TYPE
+from news_assets.pipeline.failures import Tries, after_failure, outcome_of
 from news_assets.pipeline.page.readers import MIN_FEED_CHARS, ArticleText, ReadEntry
-from news_assets.pipeline.retries import (
-    Tries,
-    after_failure,
+from news_assets.pipeline.stage_declaration import (
     is_new_version,
-    outcome_of,
     relisted,
     without_pause_stated,
 )

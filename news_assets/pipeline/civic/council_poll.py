@@ -26,8 +26,8 @@ from news_assets.pipeline.civic.council_requests import (
     Purposes,
 )
 from news_assets.pipeline.documents.agenda_files import read_agenda
+from news_assets.pipeline.failures import outcome_of
 from news_assets.pipeline.poll.poll_loop import SOURCE_S, Polled, SourcePoll
-from news_assets.pipeline.retries import outcome_of
 from news_assets.pipeline.schedule import is_pass_due, pass_days
 from news_assets.ports.services import PageRequest, Sandbox
 from news_assets.records.articles import SourceState

@@ -15,8 +15,8 @@ from news_assets.errors import (
     NewsAssetsError,
     SourceError,
 )
+from news_assets.pipeline.failures import outcome_of
 from news_assets.pipeline.poll.poll_loop import SOURCE_S, Polled, SourcePoll
-from news_assets.pipeline.retries import outcome_of
 from news_assets.ports.services import PageRequest, Sandbox
 from news_assets.records.articles import SourceState
 from news_assets.records.desks import Source

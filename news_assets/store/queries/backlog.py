@@ -168,7 +168,7 @@ HELD_BACK = """
 
 # States are compared as 64-bit numbers first, which takes a seventh of the memory; what
 # differs is compared again by all its columns. Which entry decides, and whether a
-# change counts yet, is as in `pipeline/retries.py`. An article may still be
+# change counts yet, is as in `pipeline/stage_declaration.py`. An article may still be
 # stored under a day before the window, if its entry moved.
 _PENDING = f"""
 WITH unsettled AS MATERIALIZED (

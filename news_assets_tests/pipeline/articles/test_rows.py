@@ -6,8 +6,8 @@ import pytest
 from news_assets.errors import FetchError, RobotsError
 from news_assets.pipeline.articles.likeness import minhash
 from news_assets.pipeline.articles.rows import article_row, revision_of
+from news_assets.pipeline.failures import fetch_retry_at
 from news_assets.pipeline.page.readers import ArticleText, ReadEntry, read_entry
-from news_assets.pipeline.retries import fetch_retry_at
 from news_assets.records.articles import ArticleRevision, FeedEntry, RawArticle
 from news_assets.records.reading import ExtractedArticle, Page, PublishedOrigin
 from news_assets.text.fingerprint import text_hash
