@@ -66,8 +66,14 @@ def address(catalogs: Catalogs, tmp_path: Path) -> Place:
 
 
 @pytest.fixture
-def lake(catalogs: Catalogs, tmp_path: Path) -> Iterator[Lake]:
-    with Lake.open(*catalogs.copy(catalogs.empty, tmp_path)) as opened:
+def begun(catalogs: Catalogs, tmp_path: Path) -> Place:
+    """Catalog and data of a closed lake without rows."""
+    return catalogs.copy(catalogs.empty, tmp_path)
+
+
+@pytest.fixture
+def lake(begun: Place) -> Iterator[Lake]:
+    with Lake.open(*begun) as opened:
         yield opened
 
 

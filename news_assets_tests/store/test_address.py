@@ -138,50 +138,47 @@ def test_an_empty_sqlite_file_is_a_lost_catalog(tmp_path: Path) -> None:
         Lake.open(*place)
 
 
-def test_a_catalog_of_another_lake_is_refused(
-    catalogs: Catalogs, address: Place
-) -> None:
-    fill(address)
-    id_file(address).write_text("other\n")
+def test_a_catalog_of_another_lake_is_refused(catalogs: Catalogs, begun: Place) -> None:
+    fill(begun)
+    id_file(begun).write_text("other\n")
 
     with pytest.raises(
         LakeError,
         match=r"this catalog has the id [0-9a-f-]{36}, but the files in .* lake other",
     ):
-        Lake.open(*address)
+        Lake.open(*begun)
 
 
-def test_a_lost_data_folder_is_named_and_not_begun_again(address: Place) -> None:
-    fill(address)
-    shutil.rmtree(address[1])
+def test_a_lost_data_folder_is_named_and_not_begun_again(begun: Place) -> None:
+    fill(begun)
+    shutil.rmtree(begun[1])
 
     for _ in range(2):
         with pytest.raises(
             LakeError,
             match="data: the data folder holds no file of the lake; check that",
         ):
-            Lake.open(*address)
+            Lake.open(*begun)
 
 
-def test_a_lost_id_file_is_written_again(address: Place) -> None:
-    fill(address)
-    lake_id = id_file(address).read_text()
-    id_file(address).unlink()
+def test_a_lost_id_file_is_written_again(begun: Place) -> None:
+    fill(begun)
+    lake_id = id_file(begun).read_text()
+    id_file(begun).unlink()
 
-    fill(address)
+    fill(begun)
 
-    assert id_file(address).read_text() == lake_id
+    assert id_file(begun).read_text() == lake_id
 
 
 def test_a_process_that_died_while_it_began_a_lake_is_no_obstacle(
-    address: Place,
+    begun: Place,
 ) -> None:
-    Lake.open(*address).close()
-    id_file(address).unlink()
+    id_file(begun).unlink()
 
-    fill(address)
+    fill(begun)
 
-    assert id_file(address).is_file()
+    assert id_file(begun).is_file()
 
 
 @pytest.fixture

@@ -89,16 +89,14 @@ def test_passwords_are_hidden(text: str, hidden: str) -> None:
 
 
 def test_a_data_folder_other_than_the_catalogs_is_refused(
-    address: Place, tmp_path: Path
+    begun: Place, tmp_path: Path
 ) -> None:
-    Lake.open(*address).close()
-
     with pytest.raises(LakeError, match="belongs to another data folder"):
-        Lake.open(address[0], tmp_path / "elsewhere")
+        Lake.open(begun[0], tmp_path / "elsewhere")
 
 
-def test_a_new_column_is_added_to_an_old_table(address: Place) -> None:
-    with Lake.open(*address) as lake:
+def test_a_new_column_is_added_to_an_old_table(begun: Place) -> None:
+    with Lake.open(*begun) as lake:
         lake.transact(lambda transaction: transaction.upsert([full(RawArticle)]))
         lake.transact(
             lambda transaction: transaction.cursor.execute(
@@ -119,7 +117,7 @@ def test_a_new_column_is_added_to_an_old_table(address: Place) -> None:
             lambda transaction: transaction.cursor.execute("DROP TABLE polls")
         )
 
-    with Lake.open(*address) as lake:
+    with Lake.open(*begun) as lake:
         assert lake.read(RawArticle) == [
             full(RawArticle, title=None, word_count=0, published_origin=None)
         ]
@@ -129,10 +127,10 @@ def test_a_new_column_is_added_to_an_old_table(address: Place) -> None:
 
 
 def test_a_lake_with_a_column_that_is_no_longer_declared_is_read_and_written(
-    address: tuple[str, str],
+    begun: Place,
 ) -> None:
     kept, replaced, added = (full(RawArticle, article_id=key) for key in "abc")
-    with Lake.open(*address) as lake:
+    with Lake.open(*begun) as lake:
         lake.transact(
             lambda transaction: transaction.cursor.execute(
                 "ALTER TABLE raw_articles ADD minhash BLOB"
@@ -145,7 +143,7 @@ def test_a_lake_with_a_column_that_is_no_longer_declared_is_read_and_written(
             )
         )
 
-    with Lake.open(*address) as lake:
+    with Lake.open(*begun) as lake:
         lake.transact(lambda transaction: transaction.upsert([replaced, added]))
         assert lake.read(RawArticle) == [kept, replaced, added]
         assert [frame.columns for frame in lake.stream(RawArticle)] == [
@@ -202,11 +200,11 @@ def test_several_processes_can_create_a_lake_at_once(address: Place) -> None:
     ] * 4
 
 
-def test_a_lake_is_opened_while_another_one_writes(address: Place) -> None:
-    with Lake.open(*address) as writer:
+def test_a_lake_is_opened_while_another_one_writes(begun: Place) -> None:
+    with Lake.open(*begun) as writer:
 
         def work(_: object) -> None:
-            with Lake.open(*address, wait_s=HANG_S) as reader:
+            with Lake.open(*begun, wait_s=HANG_S) as reader:
                 assert reader.read(Poll) == []
 
         writer.transact(work)

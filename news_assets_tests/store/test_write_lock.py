@@ -83,13 +83,11 @@ def count_up(
 )
 @pytest.mark.slow  # several processes
 def test_writers_of_the_same_rows_lose_no_update_and_insert_none_twice(
-    address: Place, takes_lock: bool
+    begun: Place, takes_lock: bool
 ) -> None:
-    Lake.open(*address).close()
+    run_processes(count_up, [(begun, takes_lock)] * WRITERS)
 
-    run_processes(count_up, [(address, takes_lock)] * WRITERS)
-
-    with Lake.open(*address) as lake:
+    with Lake.open(*begun) as lake:
         rows = lake.read(RawArticle)
     assert [row.article_id for row in rows] == [
         f"mec-{number}" for number in range(KEYS)
@@ -104,11 +102,10 @@ def write_until_done(address: Place, done: Any) -> None:
 
 
 @pytest.mark.slow  # several processes
-def test_a_slow_transaction_commits_among_many_quick_ones(address: Place) -> None:
-    Lake.open(*address).close()
+def test_a_slow_transaction_commits_among_many_quick_ones(begun: Place) -> None:
     done = SPAWN.Event()
     writers = [
-        SPAWN.Process(target=write_until_done, args=(address, done)) for _ in range(2)
+        SPAWN.Process(target=write_until_done, args=(begun, done)) for _ in range(2)
     ]
     runs = 0
 
@@ -120,7 +117,7 @@ def test_a_slow_transaction_commits_among_many_quick_ones(address: Place) -> Non
         assert len(transaction.read(Poll)) == before
         transaction.upsert([full(RawArticle)])
 
-    with Lake.open(*address) as lake:
+    with Lake.open(*begun) as lake:
         try:
             for writer in writers:
                 writer.start()
@@ -154,11 +151,10 @@ def acknowledge(address: Place, sent: Connection) -> None:
     ],
 )
 def test_a_killed_writer_loses_no_acknowledged_commit_and_blocks_no_other(
-    address: Place, delay_s: float
+    begun: Place, delay_s: float
 ) -> None:
-    Lake.open(*address).close()
     received, sent = SPAWN.Pipe(duplex=False)
-    writer = SPAWN.Process(target=acknowledge, args=(address, sent))
+    writer = SPAWN.Process(target=acknowledge, args=(begun, sent))
     writer.start()
     sent.close()
     while received.recv() < 3:
@@ -169,7 +165,7 @@ def test_a_killed_writer_loses_no_acknowledged_commit_and_blocks_no_other(
     writer.join()
     last = max(messages(received), default=3)
 
-    with Lake.open(*address, wait_s=HANG_S) as lake:
+    with Lake.open(*begun, wait_s=HANG_S) as lake:
         lake.transact(
             lambda transaction: transaction.upsert(
                 [full(RawArticle, article_id="after")]
@@ -194,11 +190,10 @@ def messages(connection: Connection) -> Iterator[int]:
         return
 
 
-def test_a_reader_sees_whole_commits_only(address: Place) -> None:
-    Lake.open(*address).close()
+def test_a_reader_sees_whole_commits_only(begun: Place) -> None:
     received, sent = SPAWN.Pipe(duplex=False)
-    writer = SPAWN.Process(target=acknowledge, args=(address, sent))
-    with Lake.open(*address) as lake:
+    writer = SPAWN.Process(target=acknowledge, args=(begun, sent))
+    with Lake.open(*begun) as lake:
         writer.start()
         try:
             wait_for(lambda: received.poll())
@@ -240,8 +235,8 @@ def test_a_stopped_server_is_an_error_and_does_not_end_the_process(
 
 
 @pytest.mark.on_postgres_too
-def test_a_writer_that_waits_too_long_raises_a_transient_error(address: Place) -> None:
-    with Lake.open(*address) as first, Lake.open(*address, wait_s=0.2) as second:
+def test_a_writer_that_waits_too_long_raises_a_transient_error(begun: Place) -> None:
+    with Lake.open(*begun) as first, Lake.open(*begun, wait_s=0.2) as second:
 
         def work(_: Transaction) -> None:
             with pytest.raises(LakeError, match=r"more than 0\.2 s") as raised:
