@@ -60,7 +60,7 @@ class Profile(DagsterServer):
             "NEWS_ALLOW_PRIVATE_HOSTS": "127.0.0.0/8",
             "NEWS_HOST_DELAY_S": "0",
             "PORT": str(self.port),
-            "PAGES_PORT": "0",  # a free one
+            "PAGES_PORT": str(free_port()),  # else `service addresses` waits for it
         }
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         self.env = {**os.environ, "PATH": path, **local, **env, **places}
