@@ -356,6 +356,17 @@ class CopyKey:
     ]
 
 
+@stays_when_withdrawn(loses_content=False)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MovedArticle:
+    """A day under which rows of an article are or were stored, other than the one in its
+    id: so rows of an id are looked for in the files of few days.
+    """
+
+    article_id: ArticleId
+    day: Day_
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArticleRevision:
     """A text that another one of the same article replaced."""

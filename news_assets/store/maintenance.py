@@ -64,7 +64,7 @@ _PAGES_IN_FILES = (
 )
 
 # Write the rows in the catalog to files.
-_FLUSH = f"CALL ducklake_flush_inlined_data('{LAKE}', table_name => '{{}}')"
+FLUSH = f"CALL ducklake_flush_inlined_data('{LAKE}', table_name => '{{}}')"
 # Drop files whose rows were all deleted.
 _DROP = f"CALL ducklake_rewrite_data_files('{LAKE}', '{{}}', delete_threshold => 1)"
 _FILES = f"""
@@ -141,7 +141,7 @@ def maintain(
 
 def _maintain_table(lake: Lake, table: str, enough: int, had_withdrawn: str) -> None:
     """Write a table's rows to files, and rewrite and merge these."""
-    lake.transact(partial(_run, statement=_FLUSH.format(table)))
+    lake.transact(partial(_run, statement=FLUSH.format(table)))
     if not lake.query(_FILES, [table]).item():
         return
     lake.transact(partial(_run, statement=_DROP.format(table)))

@@ -12,6 +12,7 @@ a read by desk, agency and day.
 
 import re
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
@@ -79,7 +80,7 @@ def select(
             raise ValueError(
                 f"{table.name} cannot be read by {name!r}; choose from: {', '.join(sorted(plain))}"
             )
-        _add_values(selection, name, values)
+        add_values(selection, name, values)
     return selection
 
 
@@ -101,7 +102,8 @@ def _add_keys(selection: Selection, keys: AgencyDays) -> None:
         selection.add('("agency", "day") IN (FROM selected_keys)')
 
 
-def _add_values(selection: Selection, name: str, values: Collection[Any]) -> None:
+def add_values(selection: Selection, name: str, values: Collection[Any]) -> None:
+    """Add the condition that a column has one of these values."""
     given = {
         storable(value) if isinstance(value, str) else value
         for value in values
@@ -135,6 +137,33 @@ def _conditions(selection: Selection, name: str, given: list[Any]) -> Iterator[s
         {"value": given}, schema={"value": polars_schema(selection.table)[name]}
     )
     yield f'"{name}" IN (FROM {frame})'
+
+
+# --- days of articles -----------------------------------------------------------------
+
+
+_DAY = re.compile(r"(?<=-)\d{4}-\d\d-\d\d(?=-)")
+
+
+def days_in(article_id: str) -> set[date]:
+    """Return the days that are written in the id of an article; none in some ids of
+    tests and of earlier programs.
+    """
+    found: set[date] = set()
+    for text in _DAY.findall(article_id):
+        with suppress(ValueError):  # 9999-99-99 in a slug
+            found.add(date.fromisoformat(text))
+    return found
+
+
+# The rows of lakes from before there were notes.
+NOTE_MOVES = """
+    INSERT INTO moved_articles BY NAME
+    SELECT DISTINCT article_id, day FROM "{}"
+    WHERE NOT contains(article_id, concat('-', day, '-'))
+        AND regexp_matches(article_id, '-\\d{{4}}-\\d\\d-\\d\\d-')
+        AND (article_id, day) NOT IN (SELECT (article_id, day) FROM moved_articles)
+"""
 
 
 # --- literals -------------------------------------------------------------------------

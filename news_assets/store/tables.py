@@ -36,6 +36,7 @@ from news_assets.records.articles import (
     ArticleRevision,
     CopyKey,
     FeedEntry,
+    MovedArticle,
     Poll,
     RawArticle,
     SourceState,
@@ -122,6 +123,11 @@ class Table:
         """The columns that reads are ordered by."""
         return self.order or self.key
 
+    @property
+    def is_by_article(self) -> bool:
+        """Whether its rows are of an article and of the article's day."""
+        return self.key[:1] == ("article_id",) and self.partition_column == "day"
+
 
 TABLES: tuple[Table, ...] = (
     Table("sources", SourceState, ("source_id",)),
@@ -148,6 +154,7 @@ TABLES: tuple[Table, ...] = (
         "pages", StoredPage, ("article_id", "page_hash"), "day", sort=("article_id",)
     ),
     Table("raw_articles", RawArticle, ("article_id",), "day", sort=("article_id",)),
+    Table("moved_articles", MovedArticle, ("article_id", "day")),
     Table("copy_keys", CopyKey, ("day", "article_id"), "day", sort=("day",)),
     Table(
         "article_revisions",

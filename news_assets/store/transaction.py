@@ -10,9 +10,17 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import duckdb
 
+from news_assets.records.articles import MovedArticle
 from news_assets.records.reading import AgencyDays
 from news_assets.store.address import LAKE
-from news_assets.store.statements import Selection, literal, select, with_values
+from news_assets.store.statements import (
+    Selection,
+    add_values,
+    days_in,
+    literal,
+    select,
+    with_values,
+)
 from news_assets.store.tables import (
     TABLES,
     ArrowStream,
@@ -79,6 +87,7 @@ class Snapshot:
         37,000 copy keys without an order take 11 ms, with the order of their key 27 ms.
         """
         table = table_of(record)
+        isin = self._with_days(table, keys, isin)
         selection = select(table, keys, isin)
         if selection.is_empty:
             return _empty_frame(table, columns)
@@ -90,6 +99,35 @@ class Snapshot:
         ):
             self._narrow(selection)
         return self._rows(selection, columns)
+
+    def _with_days(
+        self, table: Table, keys: AgencyDays | None, isin: Mapping[str, Collection[Any]]
+    ) -> dict[str, Collection[Any]]:
+        """Return the values, for reads by the ids of articles with the days that their
+        rows can be of.
+
+        Ids say nothing about which files have their rows: each has all agencies.
+        """
+        ids = isin.get("article_id")
+        if ids is None or None in ids or not table.is_by_article:
+            return dict(isin)
+        if keys is not None or "day" in isin:
+            return dict(isin)
+        days = self._days_of(ids)
+        return dict(isin) if days is None else {**isin, "day": days}
+
+    def _days_of(self, article_ids: Collection[str]) -> set[date] | None:
+        """Return the days that rows of these articles can be of; None if an id has none."""
+        days: set[date] = set()
+        for article_id in article_ids:
+            found = days_in(article_id)
+            if not found:
+                return None
+            days |= found
+        # also of an earlier commit: notes are never deleted
+        latest = Snapshot(self.cursor)
+        moved = latest.frame(MovedArticle, None, ("day",), article_id=article_ids)
+        return days.union(moved["day"])
 
     def _narrow(self, selection: Selection) -> None:
         """Restrict the selection to the days of its rows, so that only the texts of
@@ -141,6 +179,7 @@ class Snapshot:
         if table.partition_column is None:
             yield self.frame(record, keys, None, **isin)
             return
+        isin = self._with_days(table, keys, isin)
         column = f'"{table.partition_column}"'
         for first, last in _day_ranges(
             self._day_counts(select(table, keys, isin), column), batch_rows
@@ -284,7 +323,8 @@ class Transaction(Snapshot):
                 raise ValueError(f"{table.name} has no key; use append")
             frame = frame_of(table, list(rows)).unique(table.key, keep="last")
             with self._registered({"incoming": frame}):
-                self._delete_keys(table.name, table.key, frame)
+                self._note_moves(table, frame)
+                self._delete_keys(table, frame)
                 self.cursor.execute(f'INSERT INTO "{table.name}" BY NAME FROM incoming')
                 if table.name in _CHANGES:
                     self._record_changes(*_CHANGES[table.name])
@@ -305,26 +345,47 @@ class Transaction(Snapshot):
         ).fetchone()
         self._change_count += int(inserted[0]) if inserted else 0
 
-    def _delete_keys(
-        self, table: str, key: tuple[str, ...], frame: "polars.DataFrame"
-    ) -> None:
-        # The range of the first key column lets DuckLake skip files and row groups of
-        # other agencies.
-        names = ", ".join(f'"{name}"' for name in key)
-        sql = (
-            f'DELETE FROM "{table}" WHERE "{key[0]}" BETWEEN ? AND ? AND ({names}) IN (SELECT'
-            f" {names} FROM incoming)"
+    def _note_moves(self, table: Table, frame: "polars.DataFrame") -> None:
+        """Note the days of rows whose articles have other days in their ids."""
+        if not table.is_by_article:
+            return
+        moved: dict[tuple[str, date], MovedArticle] = {}
+        for key, day in frame.select("article_id", "day").iter_rows():
+            days = days_in(key)
+            if days and day not in days:
+                moved[key, day] = MovedArticle(article_id=key, day=day)
+        if not moved:
+            return
+        ids = {key for key, _ in moved}
+        noted = self.frame(MovedArticle, None, ("article_id", "day"), article_id=ids)
+        for pair in noted.iter_rows():
+            moved.pop(pair, None)
+        self.append(list(moved.values()))
+
+    def _delete_keys(self, table: Table, frame: "polars.DataFrame") -> None:
+        # The range of the first key column lets DuckLake skip row groups of other
+        # agencies, the days of articles the files of other months.
+        selection = Selection(table)
+        first = table.key[0]
+        selection.add(
+            f'"{first}" BETWEEN ? AND ?', frame[first].min(), frame[first].max()
         )
-        self.cursor.execute(
-            self._with_values(sql, [frame[key[0]].min(), frame[key[0]].max()])
-        )
+        if table.is_by_article:
+            days = self._days_of(frame["article_id"].unique().to_list())
+            if days is not None:
+                add_values(selection, "day", days)
+        names = ", ".join(f'"{name}"' for name in table.key)
+        selection.add(f"({names}) IN (SELECT {names} FROM incoming)")
+        self._delete(selection)
 
     def append(self, rows: Collection[Any]) -> None:
         """Add rows of one record type, whatever their key."""
         if rows:
             table = table_of(type(next(iter(rows))))
-            with self._registered({"incoming": frame_of(table, list(rows))}):
-                self.cursor.execute(f'INSERT INTO "{table.name}" BY NAME FROM incoming')
+            frame = frame_of(table, list(rows))
+            self._note_moves(table, frame)
+            with self._registered({"appended": frame}):
+                self.cursor.execute(f'INSERT INTO "{table.name}" BY NAME FROM appended')
 
     def delete(
         self, record: type, keys: AgencyDays | None = None, **isin: Collection[Any]
@@ -337,7 +398,10 @@ class Transaction(Snapshot):
         """
         if keys is None and not isin:
             raise ValueError(f"{table_of(record).name}: say which rows to delete")
-        selection = select(table_of(record), keys, isin)
+        table = table_of(record)
+        return self._delete(select(table, keys, self._with_days(table, keys, isin)))
+
+    def _delete(self, selection: Selection) -> int:
         with self._registered(selection.frames):
             sql = f'DELETE FROM "{selection.table.name}"{selection.where}'
             row = self.cursor.execute(

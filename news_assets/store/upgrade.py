@@ -15,6 +15,7 @@ import duckdb
 
 from news_assets.errors import LakeError
 from news_assets.store.address import LAKE, METADATA, Address, DataFolder, quoted
+from news_assets.store.statements import NOTE_MOVES
 from news_assets.store.tables import TABLES, Table, columns, create_statements
 
 _VIEW = "lake_identity"
@@ -142,9 +143,7 @@ def upgrade(
         changes += [migration.name, *migration.statements]
         for statement in migration.statements:
             cursor.execute(statement)
-    missing = _missing(_columns(cursor))
-    for statement in missing:
-        cursor.execute(statement)
+    missing = _add_missing(cursor, is_new=is_new)
     identity = Identity(str(uuid4()), len(migrations), None)
     if found:
         identity = Identity(found.lake_id, len(migrations), found.restored_at)
@@ -182,6 +181,28 @@ def transaction(
         cursor.begin()
         yield cursor
         cursor.rollback() if dry_run else cursor.commit()
+
+
+def _add_missing(cursor: duckdb.DuckDBPyConnection, *, is_new: bool) -> list[str]:
+    """Add the declared tables and columns that the lake lacks; return the statements."""
+    known = _columns(cursor)
+    missing = _missing(known)
+    for statement in missing:
+        cursor.execute(statement)
+    if not is_new and "moved_articles" not in known:
+        _note_moves(cursor)
+    return missing
+
+
+def _note_moves(cursor: duckdb.DuckDBPyConnection) -> None:
+    """Note the days of the stored rows whose articles have other days in their ids; in
+    the catalog, because the data folder may be read-only.
+    """
+    cursor.execute("SET ducklake_default_data_inlining_row_limit = 1000000000")
+    for table in TABLES:
+        if table.is_by_article:
+            cursor.execute(NOTE_MOVES.format(table.name))
+    cursor.execute("RESET ducklake_default_data_inlining_row_limit")
 
 
 def add_statistics(cursor: duckdb.DuckDBPyConnection) -> None:

@@ -21,6 +21,7 @@ from news_assets.records.articles import (
     ArticleRevision,
     CopyKey,
     FeedEntry,
+    MovedArticle,
     Poll,
     RawArticle,
     SourceState,
@@ -118,7 +119,7 @@ ADDED_COLUMNS: dict[type, dict[str, tuple[str, Any]]] = {
     CachedEnrichment: {"article_id": ("VARCHAR", None)},
 }
 ADDED_TABLES = (
-    *(CopyKey, ModelCall, ModelState, ThemeLabel, EnrichmentBatch),
+    *(CopyKey, MovedArticle, ModelCall, ModelState, ThemeLabel, EnrichmentBatch),
     *(StoredMeeting, StoredItem, MeetingChange, Matter, StoredDocument),
     *(StoredVote, StoredMember, StoredBody, StoredOffice),
     *(StoryMember, CivicMention, Story, StoryChange, NameMerge),
