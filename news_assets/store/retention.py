@@ -23,13 +23,13 @@ _ANSWERED = timedelta(days=30)  # the longest pause between two polls
 
 # An article's page can be fetched again if the last request gave the page that the text
 # is from, and its source still answers. Pages of withdrawn articles are not wanted
-# again.
+# again. Days around the month are enough: an article that moved further keeps its pages.
 _IS_REPLACEABLE = f"""article_id IN (
     SELECT a.article_id FROM raw_articles a LEFT JOIN sources s USING (source_id)
-    WHERE a.outcome = '{WITHDRAWN}' OR (
+    WHERE a.day BETWEEN $from_day AND $to_day AND (a.outcome = '{WITHDRAWN}' OR (
         a.outcome = 'ok' AND a.text_origin = 'page' AND a.attempts = 0 AND a.removed_at IS NULL
         AND s.last_outcome IN ('ok', 'unchanged') AND s.last_polled_at >= {{}}
-    )
+    ))
 )"""
 _IS_NOT_THE_LAST = (
     "(source_id, polled_at) NOT IN (SELECT (source_id, max(polled_at)) FROM polls GROUP BY"
@@ -169,19 +169,32 @@ def _where(rule: _Rule, month: date) -> str:
     )
 
 
+def _may_go(rule: _Rule, month: date) -> str:
+    """Return the condition of the rows of this month that may be deleted."""
+    days = {
+        "$from_day": month - timedelta(days=31),
+        "$to_day": month + timedelta(days=62),
+    }
+    condition = rule.may_go
+    for name, day in days.items():
+        condition = condition.replace(name, f"DATE '{day}'")
+    return condition
+
+
 def _delete_month(transaction: Transaction, rule: _Rule, month: date) -> OldRows:
     found = _old_rows(transaction, rule, month)
     if found.rows:
         transaction.cursor.execute(
-            f"{rule.statement} WHERE {_where(rule, month)} AND {rule.may_go}"
+            f"{rule.statement} WHERE {_where(rule, month)} AND {_may_go(rule, month)}"
         )
     return found
 
 
 def _old_rows(reader: Lake | Snapshot, rule: _Rule, month: date) -> OldRows:
+    goes, where = _may_go(rule, month), _where(rule, month)
     rows, kept, row_bytes = reader.query(
         f"SELECT count_if(goes)::BIGINT, count_if(NOT goes)::BIGINT, ({_ROW_BYTES}) "
-        f"FROM (SELECT {rule.may_go} AS goes FROM {rule.table} WHERE {_where(rule, month)})",
+        f"FROM (SELECT {goes} AS goes FROM {rule.table} WHERE {where})",
         [rule.table],
     ).row(0)
     return OldRows(

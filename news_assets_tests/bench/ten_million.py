@@ -165,7 +165,7 @@ _MADE = f"""
     CREATE OR REPLACE TEMP TABLE made AS
     SELECT i, day, agency, sha256(i::VARCHAR) AS h, day::TIMESTAMPTZ + to_seconds(i % 80000) AS seen_at,
         concat(agency, '-', day, '-um-titulo-qualquer-', h[:10]) AS article_id,
-        concat('story-', $from_i, '-', (i - $from_i) // 3) AS story_id
+        concat(min(day) OVER (PARTITION BY i // 3), '-', i // 3) AS story_id
     FROM (
         SELECT i, $first_day::DATE + (i * $days::BIGINT // $articles)::INT AS day,
             'agency' || lpad(floor({AGENCIES} ** ((hash(i) % 1000003) / 1000003.0) - 1)::INT::VARCHAR, 3, '0') AS agency

@@ -139,7 +139,7 @@ def _close_silent(rows: Rows, now: datetime) -> int:
     """Close the stories that no article joined for DAYS days; return their number."""
     last = now.astimezone(UTC).date() - _SILENCE
     found = rows.query(
-        "SELECT story_id FROM stories WHERE NOT is_closed AND last_day < $last",
+        "SELECT story_id FROM stories WHERE is_closed = false AND last_day < $last",
         {"last": last},
     )
     if found.height:
@@ -154,6 +154,8 @@ _STORED_TOGETHER = 200  # articles
 _COMPARED_TOGETHER = 50  # with the window: 0.6 ms each instead of 6
 _READ_TOGETHER = 500  # vectors, which take 12 kB each while they are read
 _MADE_FROM = ("article_id", "story_id", "content_hash", "model")
+# A row that does not reach from before the day to after it is made again too. Conditions
+# on days let DuckLake skip the files of other months.
 _OTHER_COUNT = """
 WITH wanted AS (
     SELECT DISTINCT story_id FROM story_members WHERE day = $day
@@ -161,10 +163,12 @@ WITH wanted AS (
 ), counted AS (
     SELECT story_id, count(*) AS members FROM story_members
     WHERE story_id IN (FROM wanted) GROUP BY story_id
+), stored AS (
+    SELECT story_id, article_count FROM stories WHERE day <= $day AND last_day >= $day
 )
 SELECT story_id FROM wanted
-LEFT JOIN counted USING (story_id) LEFT JOIN stories USING (story_id)
-WHERE stories.article_count IS DISTINCT FROM counted.members
+LEFT JOIN counted USING (story_id) LEFT JOIN stored USING (story_id)
+WHERE stored.article_count IS DISTINCT FROM counted.members
 """
 
 

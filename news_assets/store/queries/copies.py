@@ -10,6 +10,7 @@ from datetime import UTC, date, datetime, time
 from typing import Annotated, Final
 
 from news_assets.ports.search_index import Filters, SearchHit
+from news_assets.records.articles import RawArticle
 from news_assets.records.content import MeetingDay, MeetingId
 from news_assets.store.lake import Lake
 from news_assets.store.tables import made_of
@@ -54,13 +55,18 @@ _PUBLICATIONS = """
 """
 
 
-_COPIES = """
+_OF_COPY = """
     SELECT article_id, desk, agency, day, url,
         coalesce(published_at, first_seen_at) AS published_at,
         duplicate_reason AS reason
     FROM raw_articles
     WHERE (list_contains($originals, duplicate_of) OR article_id = $originals[1])
         AND article_id != $article_id AND outcome = 'ok'
+"""
+# Copies were published, or first seen, within WINDOW of their original.
+_COPIES = f"""
+    {_OF_COPY} AND day BETWEEN $first_day AND $last_day
+    UNION {_OF_COPY} AND first_seen_at BETWEEN $seen_from AND $seen_to
     ORDER BY published_at, article_id
 """
 
@@ -71,8 +77,21 @@ def copies_of_article(
     """Return the copies of one article, which is a copy of `original` or of none, in
     order of publication; in a third of the time of `copies_of`.
     """
+    from news_assets.pipeline.articles.dedupe import WINDOW
+
     originals = [original, article_id] if original else [article_id]
-    given = {"originals": originals, "article_id": article_id}
+    stored = lake.frame(RawArticle, None, ("day",), article_id=originals)["day"]
+    if stored.is_empty():
+        return ()
+    first_day, last_day = min(stored) - WINDOW, max(stored) + WINDOW
+    given = {
+        "originals": originals,
+        "article_id": article_id,
+        "first_day": first_day,
+        "last_day": last_day,
+        "seen_from": datetime.combine(first_day, time(), UTC),
+        "seen_to": datetime.combine(last_day, time.max, UTC),
+    }
     found = lake.query(_COPIES, given)
     return tuple(made_of(Copy, found))
 

@@ -267,8 +267,9 @@ def _by_name(rows: Sequence[dict[str, Any]]) -> dict[Any, dict[str, int]]:
     return dict(found)
 
 
-# A story's articles are counted over all days: of those that lie on both sides of the
-# first day only a part is newer.
+# A story's articles are counted from the first day of all stories with newer ones: of
+# those that lie on both sides of $first_day only a part is newer.
+_EARLIEST = "SELECT min(day) FROM stories WHERE last_day >= $first_day"
 _DAYS = """
 WITH embedded AS (
     SELECT article_id, day, content_hash, model FROM article_embeddings
@@ -278,16 +279,20 @@ WITH embedded AS (
     WHERE day >= $first_day AND list_contains($desks, desk)
 ), counted AS (
     SELECT story_id, count(*) AS members, max(day) AS last_day FROM story_members
-    GROUP BY story_id
+    WHERE day >= $earliest GROUP BY story_id
+), stored AS (
+    SELECT story_id, article_count, day, last_day FROM stories
+    WHERE last_day >= $first_day
 )
 SELECT day FROM (SELECT day, article_id, content_hash, model FROM embedded
     EXCEPT SELECT day, article_id, content_hash, model FROM placed)
 UNION SELECT day FROM placed ANTI JOIN embedded USING (article_id)
-UNION SELECT coalesce(counted.last_day, stories.day) AS day
-FROM counted FULL JOIN stories USING (story_id)
-WHERE stories.article_count IS DISTINCT FROM counted.members
-    AND coalesce(counted.last_day, stories.last_day) >= $first_day
-UNION SELECT $today::DATE AS day FROM stories WHERE NOT is_closed AND last_day < $silent_since
+UNION SELECT coalesce(counted.last_day, stored.day) AS day
+FROM counted FULL JOIN stored USING (story_id)
+WHERE stored.article_count IS DISTINCT FROM counted.members
+    AND coalesce(counted.last_day, stored.last_day) >= $first_day
+UNION SELECT $today::DATE AS day FROM stories
+WHERE is_closed = false AND last_day < $silent_since
 ORDER BY day
 """
 
@@ -305,4 +310,7 @@ def days_without_stories(
         "first_day": first_day,
         "silent_since": today - timedelta(days=DAYS),
     }
-    return list(lake.query(_DAYS, parameters)["day"])
+    with lake.latest() as reader:
+        earliest = reader.query(_EARLIEST, {"first_day": first_day}).item() or first_day
+        parameters["earliest"] = min(first_day, earliest)
+        return list(reader.query(_DAYS, parameters)["day"])
