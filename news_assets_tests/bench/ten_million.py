@@ -47,7 +47,7 @@ from news_assets.pipeline.enrich.enrich import enrich_batch
 from news_assets.pipeline.stages import stage_named
 from news_assets.pipeline.stories.packing import pack_features, pack_vector
 from news_assets.pipeline.stories.update import Kept, update_stories
-from news_assets.records.articles import RawArticle
+from news_assets.records.articles import FeedEntry, RawArticle
 from news_assets.records.derived import ArticleEmbedding
 from news_assets.records.desks import Agency, Desk, KeepDays
 from news_assets.records.reading import AgencyDays
@@ -491,6 +491,7 @@ class Writes:
 
     def operations(self) -> Iterator[Operation]:
         """Yield the operations in their order."""
+        yield Operation("backlog with a new entry", self._pending, 3, self._list)
         yield Operation("replace a day", self._replaced, 2)
         yield Operation("store a new article", self._stored)
         first, following = "place an article, first of a process", "place another"
@@ -500,6 +501,25 @@ class Writes:
         yield Operation("retention of a month of pages", self._deleted, 1)
         yield Operation("maintenance after these", self._maintained, 1)
         yield Operation("maintenance, nothing to do", self._maintained, 1)
+
+    def _list(self) -> None:
+        """Store an entry without an article."""
+        new = new_article(self._example, next(self._numbers))
+        entry = full(
+            FeedEntry,
+            source_id=f"{new.agency}-feed",
+            entry_id=new.article_id,
+            desk=DESK.key,
+            agency=new.agency,
+            day=LAST,
+            article_id=new.article_id,
+        )
+        self._lake.transact(lambda rows: rows.upsert([entry]))
+
+    def _pending(self) -> int:
+        first_day = LAST - timedelta(days=34)
+        assert pending_entries(self._lake, DESK, NOW, first_day).height
+        return self._size.between(first_day, LAST)
 
     def _replaced(self) -> int:
         self._lake.transact(lambda rows: rows.upsert(self._day))

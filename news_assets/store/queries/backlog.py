@@ -18,10 +18,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from news_assets.pipeline import stages
 from news_assets.pipeline.schedule import CHECKED_AHEAD
 from news_assets.pipeline.stage_declaration import Stage, State
+from news_assets.records.articles import MovedArticle
 from news_assets.records.desks import Desk
 from news_assets.records.reading import WITHDRAWN, AgencyDays
 from news_assets.retry_table import RELISTED_FETCH
 from news_assets.store.lake import Lake
+from news_assets.store.statements import days_in
 from news_assets.store.tables import table_of
 from news_assets.store.transaction import Snapshot
 from news_assets.text.dates import day_of
@@ -168,8 +170,8 @@ HELD_BACK = """
 
 # States are compared as 64-bit numbers first, which takes a seventh of the memory; what
 # differs is compared again by all its columns. Which entry decides, and whether a
-# change counts yet, is as in `pipeline/stage_declaration.py`. An article may still be
-# stored under a day before the window, if its entry moved.
+# change counts yet, is as in `pipeline/stage_declaration.py`. All entries of an article have the
+# same day, but it may still be stored under a day before the window, if they moved.
 _PENDING = f"""
 WITH unsettled AS MATERIALIZED (
     SELECT agency, day, article_id, source_id, entry_id, first_seen_at, entry_hash, trace_id
@@ -186,13 +188,14 @@ WITH unsettled AS MATERIALIZED (
 ), first AS (
     SELECT article_id, min((first_seen_at, source_id, entry_id)) AS entry,
         arg_min(coalesce(news_hash, ''), (first_seen_at, source_id, entry_id)) AS news_hash
-    FROM entries WHERE desk = $desk AND article_id IN (FROM ids) GROUP BY article_id
+    FROM entries WHERE desk = $desk AND day >= $first_day AND article_id IN (FROM ids)
+    GROUP BY article_id
 ), stored AS (
     SELECT article_id, entry_hash, news_hash, day, next_try_at, outcome,
         fetched_at + to_seconds({list(RELISTED_FETCH.pauses_s)}[
             least(coalesce(relisted, 0) + 1, {len(RELISTED_FETCH.pauses_s)})
         ]) AS refetch_at
-    FROM raw_articles WHERE article_id IN (FROM ids)
+    FROM raw_articles WHERE day >= $stored_since AND article_id IN (FROM ids)
 ), pending AS (
     SELECT u.*, r.article_id IS NOT NULL AS is_stored, r.next_try_at,
         r.day IS DISTINCT FROM u.day OR (r.entry_hash IS DISTINCT FROM u.entry_hash AND (
@@ -349,7 +352,7 @@ def pending_entries(
 
     first_day = first_day or desk.first_day
     params = {"desk": desk.key, "now": now, "first_day": first_day}
-    found = [lake.query(_PENDING, params).select(COLUMNS)]
+    found = [_unfetched(lake, params)]
     if desk.is_civic:
         today = day_of(now, desk.timezone)
         checking = [one.source_id for one in desk.sources if one.checks_documents]
@@ -361,6 +364,28 @@ def pending_entries(
         found.append(lake.query(_UNREAD, params).select(COLUMNS))
         found.append(lake.query(_UNCHECKED, coming).select(COLUMNS))
     return newest_first(pl.concat(found), desk)
+
+
+def _unfetched(lake: Lake | Snapshot, params: Mapping[str, object]) -> "pl.DataFrame":
+    """Return the pending entries; the files of all days are opened only where an article
+    of them moved.
+    """
+    within = {"stored_since": params["first_day"]}
+    found = lake.query(_PENDING, {**params, **within}).select(COLUMNS)
+    if not _has_moved(lake, found):
+        return found
+    ever = {"stored_since": date.min}
+    return lake.query(_PENDING, {**params, **ever}).select(COLUMNS)
+
+
+def _has_moved(lake: Lake | Snapshot, found: "pl.DataFrame") -> bool:
+    ids = found["article_id"].to_list()
+    for article_id, day in zip(ids, found["day"], strict=True):
+        if day not in days_in(article_id):
+            return True
+    if not ids:
+        return False
+    return not lake.frame(MovedArticle, None, ("day",), article_id=ids).is_empty()
 
 
 def stale_rows(

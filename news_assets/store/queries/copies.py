@@ -6,7 +6,7 @@ several meetings, the next meeting first.
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime, time
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Annotated, Final
 
 from news_assets.ports.search_index import Filters, SearchHit
@@ -63,7 +63,9 @@ _OF_COPY = """
     WHERE (list_contains($originals, duplicate_of) OR article_id = $originals[1])
         AND article_id != $article_id AND outcome = 'ok'
 """
-# Copies were published, or first seen, within WINDOW of their original.
+# Copies are those published or first seen within a week of their original; either may
+# have moved since then.
+_AROUND = timedelta(days=31)
 _COPIES = f"""
     {_OF_COPY} AND day BETWEEN $first_day AND $last_day
     UNION {_OF_COPY} AND first_seen_at BETWEEN $seen_from AND $seen_to
@@ -77,13 +79,11 @@ def copies_of_article(
     """Return the copies of one article, which is a copy of `original` or of none, in
     order of publication; in a third of the time of `copies_of`.
     """
-    from news_assets.pipeline.articles.dedupe import WINDOW
-
     originals = [original, article_id] if original else [article_id]
     stored = lake.frame(RawArticle, None, ("day",), article_id=originals)["day"]
     if stored.is_empty():
         return ()
-    first_day, last_day = min(stored) - WINDOW, max(stored) + WINDOW
+    first_day, last_day = min(stored) - _AROUND, max(stored) + _AROUND
     given = {
         "originals": originals,
         "article_id": article_id,
