@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
 
+from news_assets.records.articles import RawArticle
 from news_assets.records.desks import KeepDays
 from news_assets.records.reading import WITHDRAWN
 from news_assets.store.address import METADATA
@@ -23,7 +24,7 @@ _ANSWERED = timedelta(days=30)  # the longest pause between two polls
 
 # An article's page can be fetched again if the last request gave the page that the text
 # is from, and its source still answers. Pages of withdrawn articles are not wanted
-# again. Days around the month are enough: an article that moved further keeps its pages.
+# again.
 _IS_REPLACEABLE = f"""article_id IN (
     SELECT a.article_id FROM raw_articles a LEFT JOIN sources s USING (source_id)
     WHERE a.day BETWEEN $from_day AND $to_day AND (a.outcome = '{WITHDRAWN}' OR (
@@ -113,7 +114,7 @@ def delete_old_rows(
         )
         for (month,) in sorted(months.iter_rows()):
             delete = partial(_delete_month, rule=rule, month=month)
-            yield _old_rows(lake, rule, month) if dry_run else lake.transact(delete)
+            yield _would_delete(lake, rule, month) if dry_run else lake.transact(delete)
 
 
 def _rules(keep: KeepDays, now: datetime, *, irreplaceable: bool) -> Iterator[_Rule]:
@@ -169,29 +170,50 @@ def _where(rule: _Rule, month: date) -> str:
     )
 
 
-def _may_go(rule: _Rule, month: date) -> str:
+def _may_go(reader: Lake | Snapshot, rule: _Rule, month: date) -> str:
     """Return the condition of the rows of this month that may be deleted."""
-    days = {
-        "$from_day": month - timedelta(days=31),
-        "$to_day": month + timedelta(days=62),
-    }
-    condition = rule.may_go
-    for name, day in days.items():
-        condition = condition.replace(name, f"DATE '{day}'")
-    return condition
+    if "$from_day" not in rule.may_go:
+        return rule.may_go
+    from_day, to_day = _days_of_articles(reader, rule, month)
+    condition = rule.may_go.replace("$from_day", f"DATE '{from_day}'")
+    return condition.replace("$to_day", f"DATE '{to_day}'")
+
+
+def _days_of_articles(
+    reader: Lake | Snapshot, rule: _Rule, month: date
+) -> tuple[date, date]:
+    """Return the first and last day of the articles that rows of this month are of: all
+    are of days around it, but those that moved further.
+    """
+    first, last = month - timedelta(days=31), month + timedelta(days=62)
+    near = (
+        f"SELECT article_id FROM raw_articles WHERE day BETWEEN '{first}' AND '{last}'"
+    )
+    others = reader.query(
+        f"SELECT DISTINCT article_id FROM {rule.table} WHERE {_where(rule, month)}"
+        f" AND article_id NOT IN ({near})"
+    )
+    ids = others["article_id"].to_list()
+    days = reader.frame(RawArticle, None, ("day",), article_id=ids)["day"].to_list()
+    return min([first, *days]), max([last, *days])
 
 
 def _delete_month(transaction: Transaction, rule: _Rule, month: date) -> OldRows:
-    found = _old_rows(transaction, rule, month)
+    goes = _may_go(transaction, rule, month)
+    found = _old_rows(transaction, rule, month, goes)
     if found.rows:
         transaction.cursor.execute(
-            f"{rule.statement} WHERE {_where(rule, month)} AND {_may_go(rule, month)}"
+            f"{rule.statement} WHERE {_where(rule, month)} AND {goes}"
         )
     return found
 
 
-def _old_rows(reader: Lake | Snapshot, rule: _Rule, month: date) -> OldRows:
-    goes, where = _may_go(rule, month), _where(rule, month)
+def _would_delete(lake: Lake, rule: _Rule, month: date) -> OldRows:
+    return _old_rows(lake, rule, month, _may_go(lake, rule, month))
+
+
+def _old_rows(reader: Lake | Snapshot, rule: _Rule, month: date, goes: str) -> OldRows:
+    where = _where(rule, month)
     rows, kept, row_bytes = reader.query(
         f"SELECT count_if(goes)::BIGINT, count_if(NOT goes)::BIGINT, ({_ROW_BYTES}) "
         f"FROM (SELECT {goes} AS goes FROM {rule.table} WHERE {where})",
