@@ -173,7 +173,7 @@ def _days_of_part(
     for days in _WINDOWS:
         within = {"least_day": last - timedelta(days=days)}
         sql = days_sql([*names, "least_day"])
-        first, last_found, count = snapshot.query(sql, given | within).row(0)
+        first, last_found, count = snapshot.query(sql, {**given, **within}).row(0)
         if count == given["limit"]:
             return first, last_found
     first, last_found, _ = snapshot.query(days_sql(names), given).row(0)
