@@ -21,6 +21,7 @@ stories 384, drawn from 300.
 import argparse
 import asyncio
 import itertools
+import logging
 import multiprocessing
 import os
 import platform
@@ -734,6 +735,7 @@ def main() -> int:
         f"{platform.machine()}, {os.cpu_count()} processors, load {load:.1f}",
         flush=True,
     )
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
     server = s3_bucket() if options.s3 else nullcontext(({}, None))
     found: dict[str, dict[str, Took]] = {}
     with (
