@@ -126,13 +126,9 @@ class _Plot:
 
 def _stacked(labels: Sequence[str], series: Mapping[str, Sequence[int]]) -> _Plot:
     """Return a column for each label, with the values of the series from the bottom up."""
-    sums = [0] * len(labels)
-    for values in series.values():
-        for number, value in enumerate(values):
-            sums[number] += value
-    most = max(sums, default=0)
+    most = max(map(sum, zip(*series.values(), strict=True)), default=0)
     colours: dict[str, str] = {}
-    bars: list[_Part] = []
+    parts: list[_Part] = []
     column_width = WIDTH / len(labels)
     tops = [float(HEIGHT)] * len(labels)
     for place, (name, values) in enumerate(series.items()):
@@ -143,7 +139,7 @@ def _stacked(labels: Sequence[str], series: Mapping[str, Sequence[int]]) -> _Plo
             colours[name] = colour
             height = value / most * HEIGHT
             tops[number] -= height
-            bar = _Part(
+            part = _Part(
                 name=name,
                 x=round((number + _GAP / 2) * column_width, 1),
                 y=round(tops[number], 1),
@@ -152,9 +148,9 @@ def _stacked(labels: Sequence[str], series: Mapping[str, Sequence[int]]) -> _Plo
                 colour=colour,
                 title=f"{labels[number]}, {name}: {value:,}",
             )
-            bars.append(bar)
+            parts.append(part)
     return _Plot(
-        bars=tuple(bars), colours=colours, most=most, first=labels[0], last=labels[-1]
+        bars=tuple(parts), colours=colours, most=most, first=labels[0], last=labels[-1]
     )
 
 
