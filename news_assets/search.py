@@ -119,11 +119,11 @@ class Index:
             EmbedError: The model cannot be used.
         """
         is_by_meaning = mode != "keyword" and has_meaning(text)
-        if not is_by_meaning:
-            vector = None
-        else:
-            self._matching_embedder.open()
+        if is_by_meaning:
+            self._matching_embedder.open()  # raises if the index has another model
             vector = vector or self.vector_of(text)
+        else:
+            vector = None
         query = SearchQuery(
             text=text,
             mode=mode,
