@@ -46,6 +46,10 @@ _CHANGES = {
     "indexed_documents": ("'indexed'", "document_hash"),
 }
 
+_NOTED = """
+    SELECT article_id, day FROM moved_articles WHERE article_id IN (SELECT unnest($ids))
+"""
+
 
 class Snapshot:
     """Reads of one snapshot of the lake: the latest, or that of a commit that is given
@@ -56,6 +60,7 @@ class Snapshot:
         self, cursor: duckdb.DuckDBPyConnection, commit: int | None = None
     ) -> None:
         self.cursor = cursor
+        self._noted: dict[str, set[date]] = {}
         self._version = "" if commit is None else f" AT (VERSION => {commit:d})"
 
     def read(
@@ -124,10 +129,23 @@ class Snapshot:
             if not found:
                 return None
             days |= found
-        # also of an earlier commit: notes are never deleted
-        latest = Snapshot(self.cursor)
-        moved = latest.frame(MovedArticle, None, ("day",), article_id=article_ids)
-        return days.union(moved["day"])
+        return days | self._noted_days(article_ids)
+
+    def _noted_days(self, article_ids: Collection[str]) -> set[date]:
+        """Return the days that are noted of these articles. The notes of an article are
+        read once, and also by an earlier commit as they are now: none is ever deleted.
+        """
+        unknown = [one for one in article_ids if one not in self._noted]
+        if unknown:
+            for article_id in unknown:
+                self._noted[article_id] = set()
+            found = self.cursor.execute(_NOTED, {"ids": unknown}).fetchall()
+            for article_id, day in found:
+                self._noted[article_id].add(day)
+        days: set[date] = set()
+        for article_id in article_ids:
+            days |= self._noted[article_id]
+        return days
 
     def _narrow(self, selection: Selection) -> None:
         """Restrict the selection to the days of its rows, so that only the texts of
@@ -356,10 +374,11 @@ class Transaction(Snapshot):
                 moved[key, day] = MovedArticle(article_id=key, day=day)
         if not moved:
             return
-        ids = {key for key, _ in moved}
-        noted = self.frame(MovedArticle, None, ("article_id", "day"), article_id=ids)
-        for pair in noted.iter_rows():
-            moved.pop(pair, None)
+        self._noted_days({key for key, _ in moved})
+        for key, day in list(moved):
+            if day in self._noted[key]:
+                del moved[key, day]
+            self._noted[key].add(day)
         self.append(list(moved.values()))
 
     def _delete_keys(self, table: Table, frame: "polars.DataFrame") -> None:
