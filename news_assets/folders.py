@@ -1,5 +1,6 @@
 """Folders that only their owner can read: they hold texts of others, addresses of the
-newsroom, and search keys. The home folder also has the mark that sensors look.
+newsroom, and search keys. The time of a file in the home folder says when sensors last
+looked for work.
 """
 
 import logging
@@ -38,15 +39,15 @@ def close_to_others(folder: Path) -> None:
 
 
 def mark_look(home: Path) -> None:
-    """Store that a sensor looks now; a folder that cannot be written is left as it is."""
+    """Store that a sensor looks for work now, if the folder can be written."""
     try:
         (home / _LOOKED).touch(mode=0o600)
     except OSError as error:
-        _log.debug("no mark that sensors look: %s", error)
+        _log.debug("the time of the sensors' look is not stored: %s", error)
 
 
 def last_look(home: Path) -> datetime | None:
-    """Return when a sensor last looked; None where none has with this folder."""
+    """Return when a sensor last looked for work; None where none has."""
     try:
         return datetime.fromtimestamp((home / _LOOKED).stat().st_mtime, UTC)
     except OSError:

@@ -37,14 +37,15 @@ _WAITING = [
 ]
 _UNFINISHED = [*_WAITING, dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.CANCELING]
 
-
 _lock = threading.Lock()
-_opened: list[tuple[object, dg.DagsterInstance]] = []  # with what each was opened from
+_opened: list[tuple[object, dg.DagsterInstance]] = []  # references and their instances
 
 
 def instance_of(context: dg.SensorEvaluationContext) -> dg.DagsterInstance:
-    """Return the instance of a sensor, which a process opens once. Dagster opens its
-    storage at each tick, which takes 30 ms, more than an evaluation.
+    """Return Dagster's instance, for a sensor.
+
+    `context.instance` would open the storage at each tick, which takes 30 ms, more than
+    an evaluation. So a process opens it once here, for all sensors.
     """
     reference = context.instance_ref
     if reference is None:  # a test has given the instance itself

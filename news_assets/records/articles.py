@@ -360,7 +360,7 @@ class CopyKey:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MovedArticle:
     """A day under which rows of an article are or were stored, other than the one in its
-    id: so rows of an id are looked for in the files of few days.
+    id. To find the rows of an id, only the files of its days are opened.
     """
 
     article_id: ArticleId

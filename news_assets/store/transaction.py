@@ -60,6 +60,7 @@ class Snapshot:
         self, cursor: duckdb.DuckDBPyConnection, commit: int | None = None
     ) -> None:
         self.cursor = cursor
+        # by article_id, the days of `moved_articles`, once they were read
         self._noted: dict[str, set[date]] = {}
         self._version = "" if commit is None else f" AT (VERSION => {commit:d})"
 
@@ -129,23 +130,23 @@ class Snapshot:
             if not found:
                 return None
             days |= found
-        return days | self._noted_days(article_ids)
-
-    def _noted_days(self, article_ids: Collection[str]) -> set[date]:
-        """Return the days that are noted of these articles. The notes of an article are
-        read once, and also by an earlier commit as they are now: none is ever deleted.
-        """
-        unknown = [one for one in article_ids if one not in self._noted]
-        if unknown:
-            for article_id in unknown:
-                self._noted[article_id] = set()
-            found = self.cursor.execute(_NOTED, {"ids": unknown}).fetchall()
-            for article_id, day in found:
-                self._noted[article_id].add(day)
-        days: set[date] = set()
+        self._read_notes(article_ids)
         for article_id in article_ids:
             days |= self._noted[article_id]
         return days
+
+    def _read_notes(self, article_ids: Collection[str]) -> None:
+        """Read the notes of these articles into `_noted`, each once. They are those of
+        the latest commit, also in a snapshot of an earlier one: none is ever deleted.
+        """
+        unknown = [one for one in article_ids if one not in self._noted]
+        if not unknown:
+            return
+        for article_id in unknown:
+            self._noted[article_id] = set()
+        found = self.cursor.execute(_NOTED, {"ids": unknown}).fetchall()
+        for article_id, day in found:
+            self._noted[article_id].add(day)
 
     def _narrow(self, selection: Selection) -> None:
         """Restrict the selection to the days of its rows, so that only the texts of
@@ -374,7 +375,7 @@ class Transaction(Snapshot):
                 moved[key, day] = MovedArticle(article_id=key, day=day)
         if not moved:
             return
-        self._noted_days({key for key, _ in moved})
+        self._read_notes({key for key, _ in moved})
         for key, day in list(moved):
             if day in self._noted[key]:
                 del moved[key, day]

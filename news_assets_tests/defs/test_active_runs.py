@@ -2,14 +2,17 @@
 
 from dataclasses import replace
 from datetime import UTC, date, datetime
+from pathlib import Path
 
 import dagster as dg
 import pytest
+from dagster._core.utils import make_new_run_id
 
 from news_assets.defs.active_runs import (
     RANGE_END,
     RANGE_START,
     awaits_start,
+    instance_of,
     poll_config,
     poll_tags,
     polled_sources,
@@ -106,3 +109,17 @@ def test_busy_sources_are_in_no_run_and_slow_ones_in_their_own() -> None:
     assert sources_of_runs(due, states, ()) == {"quick": [a, c], "slow": [b, d]}
     assert sources_of_runs(due, states, {"d/a", "d/d"}) == {"quick": [c], "slow": [b]}
     assert sources_of_runs(due, (), ()) == {"quick": due, "slow": []}
+
+
+def test_all_sensors_of_a_process_share_one_instance(tmp_path: Path) -> None:
+    with dg.DagsterInstance.local_temp(str(tmp_path)) as stored:
+        stored.add_run(dg.DagsterRun("poll", make_new_run_id()))
+        instances: list[dg.DagsterInstance] = []
+        for name in ("one", "other"):
+            context = dg.build_sensor_context(
+                instance_ref=stored.get_ref(), sensor_name=name
+            )
+            instances.append(instance_of(context))
+
+        assert instances[0] is instances[1]
+        assert [run.job_name for run in instances[0].get_runs()] == ["poll"]

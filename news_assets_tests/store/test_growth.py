@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from news_assets_tests.bench.ten_million import (
+from news_assets_tests.bench.large_lake import (
     Place,
     Size,
     Writes,

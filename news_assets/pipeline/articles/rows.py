@@ -319,8 +319,9 @@ def _stays(
     extracted: ExtractedArticle | None,
     owner: AddressOwner,
 ) -> bool:
-    """Whether the stored text stays: there is no new one, a page's goes before what a
-    listing tells of it, and a whole one before a part.
+    """Whether the stored text stays: there is no new one, or the stored one is better. At
+    an address that is not the agency's own a page's text is better than a listing's;
+    else a whole text is better than a part.
     """
     if chosen is None:
         return True

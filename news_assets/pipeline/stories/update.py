@@ -138,6 +138,7 @@ def _central(members: Sequence[_Member], titles: dict[str, str | None]) -> _Memb
 def _close_silent(rows: Rows, now: datetime) -> int:
     """Close the stories that no article joined for DAYS days; return their number."""
     last = now.astimezone(UTC).date() - _SILENCE
+    # DuckLake skips files by a comparison with a value, not by NOT
     found = rows.query(
         "SELECT story_id FROM stories WHERE is_closed = false AND last_day < $last",
         {"last": last},

@@ -268,7 +268,8 @@ def _by_name(rows: Sequence[dict[str, Any]]) -> dict[Any, dict[str, int]]:
 
 
 # A story's articles are counted from the first day of all stories with newer ones: of
-# those that lie on both sides of $first_day only a part is newer.
+# those that lie on both sides of $first_day only a part is newer. `is_closed = false` lets
+# DuckLake skip files; NOT does not.
 _EARLIEST = "SELECT min(day) FROM stories WHERE last_day >= $first_day"
 _DAYS = """
 WITH embedded AS (

@@ -1,14 +1,14 @@
 """Which operations of a lake grow faster than their result: `python -m
-news_assets_tests.bench.ten_million [--articles 10000000] [--s3]`.
+news_assets_tests.bench.large_lake [--articles 10000000] [--s3]`.
 
-A made lake of so many articles over five years (1,000,000 by default) is compared with
+A made lake of 1,000,000 articles over five years, or of as many as are given, is compared with
 two of 100,000: one has the same days and fewer articles a day, the other the same
 articles a day and only the last days. An operation over some days has more to read than
 in the first lake, and as much as in the second, however old the archive is.
 
 Beside each time is the number of rows that the operation returns, or sums up of the
 days it is about. Fails where a time has grown more than MOST times as much as this
-number, by more than SLACK_MS: fixed costs and other load on the machine are within.
+number, by more than SLACK_MS, which allows for fixed costs and other load.
 Times are the least processor time of some runs, of one process and of Postgres.
 
 500 agencies of one desk; which one an article is from and the length of its text follow
@@ -83,7 +83,7 @@ SMALL = 100_000
 MOST, SLACK_MS = 2.0, 100.0
 LAST = date(2026, 11, 10)
 NOW = datetime(2026, 11, 10, 20, tzinfo=UTC)
-YEARS_DAYS = 1826
+DAYS_OF_FIVE_YEARS = 1826
 AGENCIES = 500
 _TOGETHER = 25_000  # articles of a file
 _KEPT_PAGES = timedelta(days=400)
@@ -93,7 +93,7 @@ DESK = Desk(
     key="govbr",
     timezone="UTC",
     language="pt-BR",
-    first_day=LAST - timedelta(days=YEARS_DAYS - 1),
+    first_day=LAST - timedelta(days=DAYS_OF_FIVE_YEARS - 1),
     agencies=tuple(
         Agency(
             key=f"agency{n:03}",
@@ -111,7 +111,7 @@ DESK = Desk(
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """So many articles over so many days, of which LAST is the last."""
+    """How many articles a lake has, and how many days up to LAST."""
 
     articles: int
     days: int
@@ -722,11 +722,11 @@ def main() -> int:
         "--small", type=int, default=SMALL, help="articles of the small lakes"
     )
     options = parser.parse_args()
-    whole = Size(options.articles, YEARS_DAYS)
+    whole = Size(options.articles, DAYS_OF_FIVE_YEARS)
     sizes = {
-        "few": Size(options.small, YEARS_DAYS),
+        "few": Size(options.small, DAYS_OF_FIVE_YEARS),
         "short": Size(
-            options.small, max(1, options.small * YEARS_DAYS // whole.articles)
+            options.small, max(1, options.small * DAYS_OF_FIVE_YEARS // whole.articles)
         ),
         "whole": whole,
     }
