@@ -158,4 +158,7 @@ def test_restarts_leave_no_process_and_no_open_file() -> None:
     with ProcessSandbox() as sandbox:
         for _ in range(20):
             sandbox.run(poison.exit_at_once, [(True,)])
-    assert (this.children(), this.num_fds()) == (children, files)
+    assert this.children() == children
+    assert (
+        this.num_fds() <= files
+    )  # what an earlier test left open may have been closed

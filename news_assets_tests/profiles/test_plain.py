@@ -31,10 +31,7 @@ def plain(
 def test_a_run_is_executed(plain: tuple[Profile, Site]) -> None:
     profile, site = plain
     site.is_open.set()
-    assert (
-        profile.wait(profile.launch("sample_poll", partition="prefeitura")).status.value
-        == "SUCCESS"
-    )
+    profile.succeed(profile.launch("sample_poll", partition="prefeitura"))
 
 
 def waiting_run(profile: Profile, site: Site) -> str:

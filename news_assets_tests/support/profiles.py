@@ -130,6 +130,17 @@ class Profile(DagsterServer):
             assert run is not None
             return run
 
+    def succeed(self, run_id: str) -> DagsterRun:
+        """Wait until the run has succeeded and return it; the error of one that has not
+        tells what its process and Dagster said.
+        """
+        run = self.wait(run_id)
+        if not run.is_success:
+            with self.instance as instance:
+                entries = instance.all_logs(run_id)
+            raise AssertionError("\n".join(map(str, entries[-8:])))
+        return run
+
     def worker_pids(self) -> list[int]:
         """Return the ids of the worker processes."""
         return [
