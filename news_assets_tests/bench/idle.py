@@ -3,16 +3,19 @@ some articles.
 
     python -m news_assets_tests.bench.idle [plain local] [--settle-s 360] [--minutes 2]
 
-After the articles it waits until workers have given their models back. CPU is in
-percent of one core; memory is the proportional set size, in which what processes share
+After the articles it waits until workers have given their models back. The reference
+comes first: `dagster dev` over one asset that does nothing. CPU is in percent of one
+core; memory is the proportional set size, in which what processes share
 is divided among them.
 """
 
 import argparse
 import os
 import sys
+import tempfile
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -22,6 +25,7 @@ import psutil
 from news_assets.clients.embedding.embedder import OnnxEmbedder
 from news_assets.settings import Settings
 from news_assets_tests.bench.latency import Waiter, by_poll
+from news_assets_tests.bench.startup import EMPTY_ASSET
 from news_assets_tests.support.profile_with_desk import (
     exported_model,
     profile_with_desk,
@@ -34,6 +38,8 @@ _KINDS = {  # a part of the command line, and what the process is
     "instance.worker": "worker",
     "sandbox.child": "reader",
     "api grpc": "code server",
+    "code-server": "parent of the code server",
+    "dagster dev": "parent of all",
     "dagster-daemon": "daemon",
     "dagster._daemon": "daemon",
     "webserver": "web server",
@@ -65,10 +71,9 @@ def uses(profile: Profile) -> dict[int, Use]:
     return found
 
 
-def measure(name: str, settle_s: float, minutes: float, models_dir: Path) -> bool:
-    """Print the use of each process of one profile; return whether their sum is within
-    the goals.
-    """
+@contextmanager
+def after_articles(name: str, models_dir: Path) -> Iterator[Profile]:
+    """Run a profile that has processed some articles."""
     embedder = OnnxEmbedder.open(Settings.read().embedding_model, models_dir, 1)
     with profile_with_desk(
         name, models_dir, date(datetime.now(UTC).year, 1, 1), 8
@@ -77,11 +82,31 @@ def measure(name: str, settle_s: float, minutes: float, models_dir: Path) -> boo
         waiter = Waiter(running, embedder)
         for number in range(ARTICLES):
             by_poll(running, waiter, f"a{number:03}")
-        time.sleep(settle_s)
-        before, started = uses(running.profile), time.monotonic()
-        time.sleep(minutes * 60)
-        after, seconds = uses(running.profile), time.monotonic() - started
-    print(f"\n{name}: idle, after {ARTICLES} articles; load {os.getloadavg()[0]:.1f}")
+        yield running.profile
+
+
+@contextmanager
+def stock(folder: Path) -> Iterator[Profile]:
+    """Run `dagster dev` with Dagster's defaults over an asset that does nothing."""
+    (folder / "dagster.yaml").touch()
+    (folder / "empty.py").write_text(EMPTY_ASSET, encoding="utf-8")
+    profile = Profile(folder, folder, {})
+    profile.start("dagster", "dev", "-f", "empty.py", "--port", str(profile.port))
+    try:
+        profile.wait_until_healthy()
+        yield profile
+    finally:
+        profile.stop()
+
+
+def measure(name: str, profile: Profile, minutes: float) -> bool:
+    """Print the use of each process of a profile; return whether their sum is within
+    the goals.
+    """
+    before, started = uses(profile), time.monotonic()
+    time.sleep(minutes * 60)
+    after, seconds = uses(profile), time.monotonic() - started
+    print(f"\n{name}; load {os.getloadavg()[0]:.1f}")
     percents = []
     for pid, use in sorted(after.items(), key=lambda item: item[1].kind):
         used_s = use.cpu_s - (before[pid].cpu_s if pid in before else 0.0)
@@ -103,11 +128,19 @@ def main() -> None:
     parser.add_argument("--settle-s", type=float, default=360.0)
     parser.add_argument("--minutes", type=float, default=2.0)
     options = parser.parse_args()
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        stock(Path(folder)) as reference,
+    ):
+        time.sleep(options.settle_s / 4)
+        measure("Dagster alone, with its defaults", reference, options.minutes)
+    results = []
     with exported_model() as models:
-        results = [
-            measure(name, options.settle_s, options.minutes, models)
-            for name in options.profiles
-        ]
+        for name in options.profiles:
+            with after_articles(name, models) as profile:
+                time.sleep(options.settle_s)
+                title = f"{name}, after {ARTICLES} articles"
+                results.append(measure(title, profile, options.minutes))
     sys.exit(not all(results))
 
 

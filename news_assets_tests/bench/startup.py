@@ -32,7 +32,7 @@ _MATERIALIZE = (
     *("--partition", f"prefeitura|{datetime.now(UTC).date() - timedelta(days=1)}"),
 )
 
-_EMPTY_ASSET = """
+EMPTY_ASSET = """
 import dagster as dg
 
 @dg.asset(partitions_def=dg.StaticPartitionsDefinition(["a"]))
@@ -92,7 +92,7 @@ def main() -> None:
         stock = Path(home) / "stock"
         stock.mkdir()
         (stock / "dagster.yaml").touch()
-        (stock / "empty.py").write_text(_EMPTY_ASSET, encoding="utf-8")
+        (stock / "empty.py").write_text(EMPTY_ASSET, encoding="utf-8")
         stock_env = {**env, "DAGSTER_HOME": str(stock)}
         cpu_s(_MATERIALIZE_EMPTY, stock_env)  # creates Dagster's files
         rows: dict[str, list[float]] = {name: [] for name in GOALS}
