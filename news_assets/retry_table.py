@@ -10,6 +10,7 @@ attempts are used up has no `next_try_at`.
 
 import sys
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Final, Literal
 
 _MINUTE_S: Final = 60.0
@@ -51,6 +52,15 @@ class RetryRule:
         if self.then == "repeated":
             return last_s
         return min(last_s * 2.0 ** min(past, 64), self.longest_s)
+
+    def next_at(self, failed_attempts: int, now: datetime) -> datetime | None:
+        """Return when the next attempt is due after so many failed ones, the last of
+        them now; None if no attempt follows.
+        """
+        pause_s = self.pause_s(failed_attempts)
+        if pause_s is None:
+            return None
+        return now + timedelta(seconds=pause_s)
 
 
 # Minutes for a server that restarts, hours for an outage, days for one that is forgotten.

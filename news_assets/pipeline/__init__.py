@@ -12,10 +12,10 @@
                         and CivicMention
 
 `stages` declares the assets that follow `feed_entries`; `stage_declaration` says what a
-stage is, which state its rows are made from, and when a changed entry is fetched again;
-`failures` stores rows whose article has not changed since it was read, and failed rows
-with their next attempt. A row is stale where its stored state differs from the present
-one; `store/queries/backlog.py` compares them.
+stage is, and which state its rows are made from; `failures` stores rows whose article has
+not changed since it was read, and failed rows with their next attempt. A row is stale
+where its stored state differs from the present one; `store/queries/backlog.py` compares
+them.
 
 `run_planner` plans the runs that process the backlog, and `source_health` finds what is
 silent beyond its habit (`publishing_habits`); `report_contents` are those of the daily

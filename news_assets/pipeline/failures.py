@@ -1,38 +1,32 @@
-"""What failed, and when it is tried again: the next attempt of a fetch or of a stage, the
-outcome of an error, and one row per article and stage with the number of attempts. Also
-stores the rows that a stage made of articles.
+"""What failed: the outcome of an error, and one row per article and stage with the
+number of attempts and the time of the next one. Also stores the rows that a stage made
+of articles.
 
 A stage reads its articles, works on them for seconds or minutes, and writes in one
 short transaction. A row is stored only while its article is still as it was read; what
 changed meanwhile is outdated again and done by the next run. A failure is deleted once
-the stage succeeds; `store/queries/backlog.py` holds work back until it is due.
+the stage succeeds; `store/queries/backlog.py` holds work back until it is due. When an
+article is fetched again is decided in `pipeline/articles/attempts.py`.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 from news_assets.errors import (
     FetchError,
     ForbiddenAddressError,
     NewsAssetsError,
     RobotsError,
-    TooLargeError,
 )
-from news_assets.pipeline.stage_declaration import RetryAt, Stage
+from news_assets.pipeline.stage_declaration import Stage
 from news_assets.ports.services import Rows
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import Failure
 from news_assets.records.reading import AgencyDays, Outcome
-from news_assets.retry_table import (
-    FETCH,
-    LONGEST_PAUSE_S,
-    REFUSED_FETCH,
-    STAGE,
-    STAGE_OUTAGE,
-)
+from news_assets.retry_table import STAGE, STAGE_OUTAGE, RetryRule
 
 # what is gone, or is no article, is a known outcome and not a failure
 FAILED = (
@@ -41,25 +35,45 @@ FAILED = (
 )
 
 
+def outcome_of(error: NewsAssetsError) -> Outcome:
+    """Return the outcome of an error: gone, blocked (access denied) or failed."""
+    if isinstance(error, RobotsError | ForbiddenAddressError):
+        return "blocked"
+    if isinstance(error, FetchError):
+        if error.status == 410:
+            return "gone"
+        if error.status in (401, 403, 451):
+            return "blocked"
+        if error.reason.startswith("blocked"):
+            return "blocked"
+    return "failed"
+
+
+# --- rows of failures -----------------------------------------------------------------
+
+
 def record_article_outcomes(
     rows: Rows, stage: Stage, articles: Sequence[RawArticle]
 ) -> None:
-    """Store which of these articles failed, and delete the failures of the others.
-
-    Their rows hold the number of attempts and the time of the next one.
+    """Store which of these articles failed, with the attempts that their rows state,
+    and delete the failures of the others.
     """
     failed: list[Failure] = []
+    done: set[str] = set()
     for article in articles:
         if article.outcome not in FAILED:
+            done.add(article.article_id)
             continue
-        failure = failure_of(
-            article, stage.name, article.entry_hash, article.fetched_at
-        )
-        failure = replace(
+        version, reason = article.entry_hash, article.reason
+        failure = failure_of(article, stage.name, version, reason, article.fetched_at)
+        stated = replace(
             failure, attempts=article.attempts, next_try_at=article.next_try_at
         )
-        failed.append(failure)
-    record_failures(rows, stage, failed, {article.article_id for article in articles})
+        failed.append(stated)
+    _drop_others(rows, stage, failed, done)
+    if failed:
+        earlier = _stored_failures(rows, stage, failed)
+        rows.upsert([_with_first_time(failure, earlier) for failure in failed])
 
 
 def record_outcomes(
@@ -78,7 +92,7 @@ def record_outcomes(
             done.add(row.article_id)
         else:
             version = getattr(row, stage.state.column)
-            failed.append(failure_of(row, stage.name, version, now))
+            failed.append(failure_of(row, stage.name, version, row.reason, now))
     record_failures(rows, stage, failed, done)
 
 
@@ -93,11 +107,8 @@ def record_attempt(
     """
     reason = "the process ended while it worked on this"
     failure = failure_of_work(work, stage.name, desk, reason, now)
-    earlier = _stored_failures(rows, stage, [failure.article_id]).get(
-        failure.article_id
-    )
-    retry_at = stage.retry_at or stage_retry_at
-    rows.upsert([_next_attempt(failure, earlier, retry_at)])
+    earlier = _stored_failures(rows, stage, [failure])
+    rows.upsert([_next_attempt(failure, earlier, STAGE)])
 
 
 def record_unavailable(
@@ -123,29 +134,7 @@ def record_unavailable(
         now: The time of the failures.
     """
     failed = [failure_of_work(work, stage.name, desk, reason, now) for work in backlog]
-    _store_counted(rows, stage, failed, _retry_without_end)
-
-
-def _stored_failures(
-    rows: Rows, stage: Stage, article_ids: Collection[str]
-) -> dict[str, Failure]:
-    """Return the failures of a stage with these articles, by article id."""
-    found = rows.read(Failure, stage=[stage.name], article_id=article_ids)
-    return {row.article_id: row for row in found}
-
-
-def _store_counted(
-    rows: Rows, stage: Stage, failed: Sequence[Failure], retry_at: RetryAt | None
-) -> None:
-    """Store failures with one more attempt each than the stored ones have."""
-    if not failed:
-        return
-    stored = _stored_failures(rows, stage, {failure.article_id for failure in failed})
-    rows.upsert(_counted(failed, stored, retry_at))
-
-
-def _retry_without_end(attempts: int, now: datetime) -> datetime | None:
-    return _after(STAGE_OUTAGE.pause_s(attempts), now)
+    _store_counted(rows, stage, failed, STAGE_OUTAGE)
 
 
 def failure_of_work(
@@ -170,8 +159,12 @@ def failure_of_work(
     )
 
 
-def failure_of(row: Any, stage: str, version: str, now: datetime) -> Failure:
-    """Return the failure of a row; its attempts are counted where it is stored."""
+def failure_of(
+    row: Any, stage: str, version: str, reason: str | None, now: datetime
+) -> Failure:
+    """Return the failure of a row of an article, whose input has this version; its
+    attempts are counted where it is stored.
+    """
     return Failure(
         stage=stage,
         article_id=row.article_id,
@@ -179,7 +172,7 @@ def failure_of(row: Any, stage: str, version: str, now: datetime) -> Failure:
         agency=row.agency,
         day=row.day,
         version=version,
-        reason=row.reason or "no reason given",
+        reason=reason or "no reason given",
         attempts=0,
         first_failed_at=now,
         last_failed_at=now,
@@ -222,41 +215,64 @@ def record_failures(
     """Store these failures with their next attempts, and delete those of the other
     articles among `done`.
     """
-    ids = {failure.article_id for failure in failed}
-    if succeeded := set(done) - ids:
+    _drop_others(rows, stage, failed, done)
+    _store_counted(rows, stage, failed, STAGE)
+
+
+def _drop_others(
+    rows: Rows, stage: Stage, failed: Sequence[Failure], done: Collection[str]
+) -> None:
+    """Delete the failures of the articles among `done` that have not failed now."""
+    succeeded = set(done) - {failure.article_id for failure in failed}
+    if succeeded:
         drop_failures(rows, stage, succeeded)
-    _store_counted(rows, stage, failed, stage.retry_at)
 
 
-def _counted(
-    failed: Sequence[Failure], stored: Mapping[str, Failure], retry_at: RetryAt | None
-) -> list[Failure]:
+def _store_counted(
+    rows: Rows, stage: Stage, failed: Sequence[Failure], rule: RetryRule
+) -> None:
+    """Store failures with one more attempt each than the stored ones have."""
+    if not failed:
+        return
+    earlier = _stored_failures(rows, stage, failed)
     counted: list[Failure] = []
     for failure in failed:
-        earlier = stored.get(failure.article_id)
-        if earlier is not None:
-            failure = replace(failure, first_failed_at=earlier.first_failed_at)
-        if retry_at is not None:
-            failure = _next_attempt(failure, earlier, retry_at)
-        counted.append(failure)
-    return counted
+        failure = _with_first_time(failure, earlier)
+        counted.append(_next_attempt(failure, earlier, rule))
+    rows.upsert(counted)
+
+
+def _stored_failures(
+    rows: Rows, stage: Stage, failed: Sequence[Failure]
+) -> dict[str, Failure]:
+    """Return the stored failures of a stage with the same articles, by article id."""
+    ids = {failure.article_id for failure in failed}
+    found = rows.read(Failure, stage=[stage.name], article_id=ids)
+    return {row.article_id: row for row in found}
+
+
+def _with_first_time(failure: Failure, earlier: Mapping[str, Failure]) -> Failure:
+    """Return a failure with the time of the first one of its article."""
+    known = earlier.get(failure.article_id)
+    if known is None:
+        return failure
+    return replace(failure, first_failed_at=known.first_failed_at)
 
 
 def _next_attempt(
-    failure: Failure, earlier: Failure | None, retry_at: RetryAt
+    failure: Failure, earlier: Mapping[str, Failure], rule: RetryRule
 ) -> Failure:
     """Count one more attempt, unless it came before its time because its neighbours
     were due.
     """
     now = failure.last_failed_at
-    if earlier is None or earlier.version != failure.version:
-        return replace(failure, attempts=1, next_try_at=retry_at(1, now))
-    if earlier.next_try_at is None or now < earlier.next_try_at:
-        return replace(
-            failure, attempts=earlier.attempts, next_try_at=earlier.next_try_at
-        )
-    attempts = earlier.attempts + 1
-    return replace(failure, attempts=attempts, next_try_at=retry_at(attempts, now))
+    known = earlier.get(failure.article_id)
+    if known is None or known.version != failure.version:
+        return replace(failure, attempts=1, next_try_at=rule.next_at(1, now))
+    if known.next_try_at is None or now < known.next_try_at:
+        return replace(failure, attempts=known.attempts, next_try_at=known.next_try_at)
+    attempts = known.attempts + 1
+    return replace(failure, attempts=attempts, next_try_at=rule.next_at(attempts, now))
 
 
 # --- rows made of articles ------------------------------------------------------------
@@ -348,111 +364,8 @@ def _record_derived(
         if row.article_id not in provisional:
             final.append(row)
         elif reason is not None:
-            failure = failure_of(row, stage.name, read[row.article_id], now)
-            retries.append(replace(failure, reason=reason))
+            version = read[row.article_id]
+            retries.append(failure_of(row, stage.name, version, reason, now))
     record_outcomes(rows, stage, final, now)
     # like those of an unavailable model, retries of provisional rows are not given up
-    _store_counted(rows, stage, retries, _retry_without_end)
-
-
-# --- when it is tried again -----------------------------------------------------------
-
-
-class Tries(NamedTuple):
-    """The failed attempts of an article, the refusals among them, and the time of the
-    next attempt.
-    """
-
-    attempts: int = 0
-    refusals: int = 0
-    next_try_at: datetime | None = None
-
-
-def after_failure(
-    before: Tries, failure: NewsAssetsError | Outcome, now: datetime
-) -> Tries:
-    """Return the attempts with one more failure; transient failures and refusals are
-    counted apart.
-    """
-    attempts = before.attempts + 1
-    if _is_transient(failure):
-        return Tries(
-            attempts,
-            before.refusals,
-            fetch_retry_at(attempts - before.refusals, failure, now),
-        )
-    refusals = before.refusals + 1
-    return Tries(attempts, refusals, fetch_retry_at(refusals, failure, now))
-
-
-def fetch_retry_at(
-    attempts: int, failure: NewsAssetsError | Outcome, now: datetime
-) -> datetime | None:
-    """Return when a failed article is fetched again, None if it is not.
-
-    `attempts` are those that failed in the same way, transiently or not, with the one
-    that just failed. Transient failures are retried after minutes, then hours and days,
-    or after Retry-After if that is later, up to 8 attempts; other refusals after a
-    day and then weekly, a few times. Articles that are gone, forbidden or too large are
-    not retried.
-    """
-    if _is_transient(failure):
-        return _retry_transient(attempts, failure, now)
-    if _is_final(failure):
-        return None
-    return _after(REFUSED_FETCH.pause_s(attempts), now)
-
-
-def stage_retry_at(attempts: int, now: datetime) -> datetime | None:
-    """Return when a stage retries an article it could not enrich, embed or index; None
-    after all attempts.
-    """
-    return _after(STAGE.pause_s(attempts), now)
-
-
-def _after(pause_s: float | None, now: datetime) -> datetime | None:
-    if pause_s is None:
-        return None
-    return now + timedelta(seconds=pause_s)
-
-
-def outcome_of(error: NewsAssetsError) -> Outcome:
-    """Return the outcome of an error: gone, blocked (access denied) or failed."""
-    if isinstance(error, RobotsError | ForbiddenAddressError):
-        return "blocked"
-    if isinstance(error, FetchError):
-        if error.status == 410:
-            return "gone"
-        if error.status in (401, 403, 451):
-            return "blocked"
-        if error.reason.startswith("blocked"):
-            return "blocked"
-    return "failed"
-
-
-def _is_transient(failure: NewsAssetsError | Outcome) -> bool:
-    if not isinstance(failure, NewsAssetsError):
-        return False
-    return failure.is_transient
-
-
-def _retry_transient(
-    attempts: int, failure: NewsAssetsError | Outcome, now: datetime
-) -> datetime | None:
-    due_at = _after(FETCH.pause_s(attempts), now)
-    if due_at is None:
-        return due_at
-    if not isinstance(failure, FetchError):
-        return due_at
-    pause_s = min(failure.retry_after_s or 0.0, LONGEST_PAUSE_S)
-    return max(due_at, now + timedelta(seconds=pause_s))
-
-
-def _is_final(failure: NewsAssetsError | Outcome) -> bool:
-    if isinstance(failure, str):
-        return failure not in ("failed", "blocked")
-    if isinstance(failure, RobotsError | ForbiddenAddressError | TooLargeError):
-        return True
-    if not isinstance(failure, FetchError):
-        return False
-    return failure.status in (None, 410)
+    _store_counted(rows, stage, retries, STAGE_OUTAGE)

@@ -1,25 +1,21 @@
-"""What a stage declares, the states that its rows are made from, as hashes, the checks of
-its rows, and when an entry's article is fetched again because the entry changed;
-`pipeline/stages.py` lists the stages.
+"""What a stage declares, the states that its rows are made from, as hashes, and the
+checks of its rows; `pipeline/stages.py` lists the stages.
 """
 
-import hashlib
 import json
 import pkgutil
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from news_assets.ports.search_index import COPIED_FIELDS
 from news_assets.ports.services import Lake, Lazy, Reader, Rows
-from news_assets.records.articles import FeedEntry, RawArticle
+from news_assets.records.articles import RawArticle
 from news_assets.records.derived import ArticleEmbedding, EnrichedArticle
 from news_assets.records.desks import Desk
 from news_assets.records.reading import AgencyDays
-from news_assets.retry_table import RELISTED_FETCH, RELISTED_RESET_S
-
-RetryAt = Callable[[int, datetime], datetime | None]
+from news_assets.text.fingerprint import sha256
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,9 +97,6 @@ class Stage:
         options: Switches that `run` takes.
         state: The state its rows are made from; None for articles, which are made from
             listed entries.
-        retry_at: Returns when a failure is tried again after so many attempts; None for
-            no more. The stage of articles has none: its rows hold `attempts` and
-            `next_try_at` themselves.
         made_at: Column with the time a row was made.
         then: What else is stored in the transaction that stores rows made from
             articles, given these rows.
@@ -125,7 +118,6 @@ class Stage:
     ports: tuple[str, ...]
     options: tuple[Option, ...] = ()
     state: State | None
-    retry_at: RetryAt | None
     made_at: str
     then: Callable[[Rows, Sequence[Any]], object] | None = None
     done: str
@@ -178,11 +170,6 @@ def on_call(name: str) -> Callable[..., Any]:
 def of_articles(only: Collection[str] | None) -> dict[str, Collection[str]]:
     """Return the condition of reads that `only` means: none, or the ids of articles."""
     return {} if only is None else {"article_id": only}
-
-
-def sha256(text: str) -> str:
-    """Return the SHA-256 of a text, which may hold lone surrogates, in lower hex."""
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 # --- the states of articles and documents ---------------------------------------------
@@ -263,119 +250,3 @@ def document_hash(
         "article_embeddings": embedding,
     }
     return DOCUMENT_STATE.of(rows, agency_name)
-
-
-# --- entries that changed -------------------------------------------------------------
-
-# A listing with a counter of views changes its text at every poll. So if nothing but the
-# text of the listing changed, the article is fetched again only after a pause from the
-# last fetch (`RELISTED_FETCH`). The pauses begin again when the listing has news
-# (`news_hash`) and after two days without a fetch. `store/queries/backlog.py` has the
-# same rule in SQL.
-_QUIET = timedelta(seconds=RELISTED_RESET_S)
-
-
-def first_entries(entries: Iterable[FeedEntry]) -> dict[str, FeedEntry]:
-    """Return the entry that each article is fetched for, by article id: of several, the
-    one seen first.
-    """
-    first: dict[str, FeedEntry] = {}
-    for entry in sorted(
-        entries,
-        key=lambda entry: (entry.first_seen_at, entry.source_id, entry.entry_id),
-    ):
-        first.setdefault(entry.article_id, entry)
-    return first
-
-
-def is_due(entry: FeedEntry, article: RawArticle | None, now: datetime) -> bool:
-    """Whether an entry is to be fetched now: never fetched, moved to another day, due
-    for a retry, or changed.
-    """
-    if article is None:
-        return True
-    if article.day != entry.day:
-        return True
-    if article.next_try_at is not None and article.next_try_at <= now:
-        return True
-    return is_new_version(entry, article, now)
-
-
-def why_not(article: RawArticle) -> str:
-    """Return why an article that is not due is not fetched, for the log."""
-    if article.next_try_at is not None:
-        return f"{article.outcome}, retried at {article.next_try_at}"
-    if article.outcome == "ok":
-        return f"no news in the listing; text of {article.fetched_at}"
-    return f"{article.outcome}, and not retried: {article.reason}"
-
-
-def is_new_version(entry: FeedEntry, article: RawArticle, now: datetime) -> bool:
-    """Whether the entry changed since its article was fetched, with news or after the
-    pause.
-    """
-    if entry.entry_hash == article.entry_hash:
-        return False
-    if has_news(entry, article):
-        return True
-    return refetch_at(article) <= now
-
-
-def has_news(entry: FeedEntry, article: RawArticle) -> bool:
-    """Whether more than the listing's text may differ from what the article was fetched
-    for.
-    """
-    if not entry.news_hash:
-        return True
-    return entry.news_hash != article.news_hash
-
-
-def refetch_at(article: RawArticle) -> datetime:
-    """Return the time from which the article is fetched again if only the listing's
-    text changed.
-    """
-    pause_s = RELISTED_FETCH.pause_s(article.relisted + 1)
-    assert pause_s is not None  # without end
-    return article.fetched_at + timedelta(seconds=pause_s)
-
-
-def relisted(entry: FeedEntry, previous: RawArticle | None, now: datetime) -> int:
-    """Return the row's `relisted` after a fetch for this entry; `previous` is the
-    stored row.
-    """
-    if previous is None:
-        return 0
-    if entry.entry_hash == previous.entry_hash:
-        return previous.relisted
-    if has_news(entry, previous):
-        return 0
-    if now - previous.fetched_at >= _QUIET:
-        return 0
-    return previous.relisted + 1
-
-
-def with_pause_stated(article: RawArticle) -> RawArticle:
-    """Return the row with the pause as its reason, if only the listing's text had
-    changed and there is no other.
-    """
-    if article.outcome != "ok":
-        return article
-    if not article.relisted:
-        return article
-    if article.reason:
-        return article
-    return replace(article, reason=_pause(article))
-
-
-def without_pause_stated(article: RawArticle) -> RawArticle:
-    """Return the row without the reason that `with_pause_stated` gave it."""
-    if article.reason != _pause(article):
-        return article
-    return replace(article, reason=None)
-
-
-def _pause(article: RawArticle) -> str:
-    return (
-        "only the listing's text changed; fetched again for that from"
-        f" {refetch_at(article):%Y-%m-%d %H:%M}Z"
-    )

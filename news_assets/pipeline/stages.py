@@ -10,7 +10,6 @@ named by `on_call` is imported by the processes that run it only.
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from news_assets.pipeline.failures import stage_retry_at
 from news_assets.pipeline.stage_declaration import (
     ARTICLE_STATE,
     DOCUMENT_STATE,
@@ -163,7 +162,6 @@ _DOCUMENTS: Final = Stage(
         ),
     ),
     state=None,
-    retry_at=stage_retry_at,
     made_at="fetched_at",
     done="documents",
     check=(
@@ -195,7 +193,6 @@ STAGES: tuple[Stage, ...] = (
             ),
         ),
         state=None,
-        retry_at=None,
         made_at="fetched_at",
         done="articles",
         check=(
@@ -242,7 +239,6 @@ STAGES: tuple[Stage, ...] = (
             ),
         ),
         state=ARTICLE_STATE,
-        retry_at=stage_retry_at,
         made_at="enriched_at",
         then=on_call("news_assets.pipeline.civic.item_rows:refresh_items_of"),
         done="enriched",
@@ -298,7 +294,6 @@ STAGES: tuple[Stage, ...] = (
             ),
         ),
         state=ARTICLE_STATE,
-        retry_at=stage_retry_at,
         made_at="embedded_at",
         done="embedded",
         check=(
@@ -329,7 +324,6 @@ STAGES: tuple[Stage, ...] = (
         run=on_call("news_assets.pipeline.index:index_batch"),
         ports=("search", "sandbox"),
         state=DOCUMENT_STATE,
-        retry_at=stage_retry_at,
         made_at="indexed_at",
         done="indexed",
         check=(

@@ -16,6 +16,11 @@ _NOT_WORDS = re.compile(r"[\W_]+")
 _MAX_ID_CHARS: Final = 100
 
 
+def sha256(text: str) -> str:
+    """Return the SHA-256 of a text, which may hold lone surrogates, in lower hex."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
 def name_id(kind: str, name: str) -> str:
     """Return the id of what has a name, such as `person/ana-lima`: the same for each
     spelling with and without accents and capitals.
@@ -57,7 +62,7 @@ def text_hash(text: str) -> str | None:
     normal = " ".join(normal_words(text))
     if not normal:
         return None
-    return hashlib.sha256(normal.encode("utf-8", "surrogatepass")).hexdigest()
+    return sha256(normal)
 
 
 def shingles(found: list[str]) -> frozenset[str]:

@@ -13,11 +13,12 @@ import dagster as dg
 import pytest
 import yaml
 
+from news_assets import retry_table
 from news_assets.commands.failure_commands import retry_failures
 from news_assets.definitions import build_definitions
 from news_assets.defs.stage_assets import build_desk_assets
 from news_assets.pipeline import stages
-from news_assets.pipeline.failures import stage_retry_at, states_of, store_derived
+from news_assets.pipeline.failures import states_of, store_derived
 from news_assets.pipeline.stage_declaration import (
     ARTICLE_STATE,
     Findings,
@@ -126,7 +127,6 @@ STAGE = Stage(
     run=count_batch,
     ports=(),
     state=ARTICLE_STATE,
-    retry_at=stage_retry_at,
     made_at="counted_at",
     done="counted",
     check=(
@@ -265,7 +265,7 @@ def test_its_failure_is_held_back_and_a_person_can_retry_it(
         "uncountable",
         1,
     )
-    assert failure.next_try_at == stage_retry_at(1, NOW)
+    assert failure.next_try_at == retry_table.STAGE.next_at(1, NOW)
     room.now = failure.next_try_at or NOW
     assert backlog(room) == [("a-3", "word_counts", "failed")]
 

@@ -220,7 +220,11 @@ def test_a_lost_document_that_was_given_up_is_indexed_once_made_due_by_hand(
         index.delete([receipt.article_id])
         failure = replace(
             failure_of(
-                receipt, "search_index", receipt.document_hash, datetime.now(UTC)
+                receipt,
+                "search_index",
+                receipt.document_hash,
+                None,
+                datetime.now(UTC),
             ),
             attempts=RUN.max_attempts,
         )

@@ -7,15 +7,23 @@ from datetime import datetime, timedelta
 
 import pytest
 
+from news_assets.errors import (
+    FetchError,
+    ListingChangedError,
+    NewsAssetsError,
+    ReadingError,
+    RobotsError,
+)
 from news_assets.pipeline.failures import (
     make_due,
+    outcome_of,
     record_outcomes,
     record_unavailable,
-    stage_retry_at,
 )
 from news_assets.pipeline.stages import stage_named
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import EnrichedArticle, Failure
+from news_assets.records.reading import Outcome
 from news_assets.retry_table import STAGE
 from news_assets.store.lake import Lake
 from news_assets_tests.store.examples import full
@@ -48,6 +56,23 @@ FAILURE = Failure(
     trace_id="t",
 )
 HOUR = timedelta(hours=1)
+URL = "https://example.org/"
+
+
+@pytest.mark.parametrize(
+    ("error", "outcome"),
+    [
+        (FetchError(URL, "gone", status=410), "gone"),
+        (FetchError(URL, "forbidden", status=403), "blocked"),
+        (FetchError(URL, "blocked: Cloudflare", status=503), "blocked"),
+        (RobotsError(URL, "forbidden by robots.txt"), "blocked"),
+        (FetchError(URL, "not found", status=404), "failed"),
+        (ListingChangedError("no entry"), "failed"),
+        (ReadingError("not read in 20 s"), "failed"),
+    ],
+)
+def test_the_outcome_of_an_error(error: NewsAssetsError, outcome: Outcome) -> None:
+    assert outcome_of(error) == outcome
 
 
 def record(lake: Lake, now: datetime, *tried: EnrichedArticle) -> list[Failure]:
@@ -70,7 +95,7 @@ def test_each_due_attempt_counts_and_replaces_the_reason(lake: Lake) -> None:
             reason="busy",
             attempts=2,
             last_failed_at=NOW + HOUR,
-            next_try_at=stage_retry_at(2, NOW + HOUR),
+            next_try_at=STAGE.next_at(2, NOW + HOUR),
         )
     ]
 
@@ -102,7 +127,7 @@ def test_attempts_start_again_for_another_state_of_the_article(lake: Lake) -> No
         FAILURE,
         version="c2",
         last_failed_at=NOW + HOUR,
-        next_try_at=stage_retry_at(1, NOW + HOUR),
+        next_try_at=STAGE.next_at(1, NOW + HOUR),
     )
 
 
@@ -123,7 +148,7 @@ def test_failures_made_due_have_all_their_attempts_left(lake: Lake) -> None:
     due = replace(given_up, attempts=0, next_try_at=NOW + HOUR)
     assert (made, lake.read(Failure)) == ([due], [due, other])
     (again,) = record(lake, NOW + HOUR, ROW)[:1]
-    assert (again.attempts, again.next_try_at) == (1, stage_retry_at(1, NOW + HOUR))
+    assert (again.attempts, again.next_try_at) == (1, STAGE.next_at(1, NOW + HOUR))
 
 
 # --- in the stages --------------------------------------------------------------------

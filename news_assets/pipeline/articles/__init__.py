@@ -9,6 +9,17 @@ them.
     = rows of raw_articles, copy_keys, article_revisions and pages, stored in one transaction
         per batch
 
+A fetch that failed:
+
+    exception of httpx
+    | clients/web/responses    -> FetchError: its reason, and whether it is transient
+    | rows                     -> RawArticle with outcome, reason and the failed attempts;
+    |                          an article with a text keeps it
+    | attempts                 when the next attempt is due, by the rules of `retry_table`
+    | failures                 -> Failure: what failed, held back until then
+    | store/queries/backlog    finds the entry once its attempt is due
+    = the sensor `pending_entries` requests a run, which begins with `fetch` again
+
 `likeness` compares two texts, and any stream of documents for the `dedupe` command.
 
 `replayed_article` extracts articles again from their stored pages, without network: what

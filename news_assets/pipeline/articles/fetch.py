@@ -18,10 +18,18 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from news_assets.errors import FetchError, NewsAssetsError
+from news_assets.pipeline.articles.attempts import (
+    first_entries,
+    has_news,
+    is_confirmed,
+    is_due,
+    why_not,
+    with_pause_stated,
+)
 from news_assets.pipeline.articles.dedupe import store_marked
 from news_assets.pipeline.articles.ownership import Owners
 from news_assets.pipeline.articles.rows import article_row, revisions_of, with_owner
-from news_assets.pipeline.articles.withdrawal import is_confirmed, withdraw_removed
+from news_assets.pipeline.articles.withdrawal import withdraw_removed
 from news_assets.pipeline.batches import store_apart, with_ticks
 from news_assets.pipeline.civic.composing import compose_articles
 from news_assets.pipeline.failures import record_article_outcomes
@@ -34,15 +42,7 @@ from news_assets.pipeline.page.readers import (
     unread,
     with_document,
 )
-from news_assets.pipeline.stage_declaration import (
-    Stage,
-    first_entries,
-    has_news,
-    is_due,
-    of_articles,
-    why_not,
-    with_pause_stated,
-)
+from news_assets.pipeline.stage_declaration import Stage, of_articles
 from news_assets.ports.services import (
     Fetcher,
     Lake,

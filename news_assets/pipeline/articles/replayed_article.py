@@ -15,6 +15,7 @@ from datetime import date, datetime
 from typing import Any, Literal, NamedTuple
 
 from news_assets.errors import FetchError, NewsAssetsError
+from news_assets.pipeline.articles.attempts import with_pause_stated
 from news_assets.pipeline.articles.dedupe import store_marked, without_mark
 from news_assets.pipeline.articles.ownership import Owners
 from news_assets.pipeline.articles.rows import article_row, revisions_of, with_owner
@@ -27,7 +28,7 @@ from news_assets.pipeline.page.readers import (
     read_entry,
     with_document,
 )
-from news_assets.pipeline.stage_declaration import Stage, with_pause_stated
+from news_assets.pipeline.stage_declaration import Stage
 from news_assets.ports.services import PageReader, Reader, Rows, Sandbox
 from news_assets.records.articles import FeedEntry, RawArticle, StoredPage
 from news_assets.records.desks import Agency, Desk, PageRule

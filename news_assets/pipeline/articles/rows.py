@@ -10,20 +10,20 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from news_assets.errors import FetchError
-from news_assets.pipeline.articles.ownership import Owners
-from news_assets.pipeline.articles.withdrawal import (
+from news_assets.pipeline.articles.attempts import (
     CONFIRMED_AFTER,
-    is_removal,
-    removed_at,
-)
-from news_assets.pipeline.documents.read import DOCUMENT_TYPE
-from news_assets.pipeline.failures import Tries, after_failure, outcome_of
-from news_assets.pipeline.page.readers import MIN_FEED_CHARS, ArticleText, ReadEntry
-from news_assets.pipeline.stage_declaration import (
+    Attempts,
+    after_failure,
     is_new_version,
+    is_removal,
     relisted,
+    removed_at,
     without_pause_stated,
 )
+from news_assets.pipeline.articles.ownership import Owners
+from news_assets.pipeline.documents.read import DOCUMENT_TYPE
+from news_assets.pipeline.failures import outcome_of
+from news_assets.pipeline.page.readers import MIN_FEED_CHARS, ArticleText, ReadEntry
 from news_assets.records.articles import (
     AddressOwner,
     ArticleRevision,
@@ -149,22 +149,22 @@ def _answered_row(
         now: The time of the fetch.
         owner: Whose site the article's address is on.
     """
-    tries = _tries_before(entry, previous, now)
+    attempts = _attempts_before(entry, previous, now)
     extracted = read.extracted
-    failure = _failure(result, extracted)
+    problem = _problem(result, extracted)
     if owner == "other":
-        entry = _mention(entry, is_read=failure is None)
-    chosen = _chosen_text(entry, read, failure, owner)
+        entry = _mention(entry, is_read=problem is None)
+    chosen = _chosen_text(entry, read, problem, owner)
     kept = _with_stored_text(previous)
     if kept is not None and _stays(kept, chosen, extracted, owner):
         chars = len(chosen.read.text) if chosen else 0
-        why = _reason_of(failure, chars, kept.text_chars)
-        return _kept_row(kept, entry, result, why, tries, now)
+        why = _reason_of(problem, chars, kept.text_chars)
+        return _kept_row(kept, entry, result, why, attempts, now)
     if chosen is None:
-        outcome, reason = failure or ("failed", "no text")
-        row = _failed_row(entry, result, outcome, reason, tries, now)
+        outcome, reason = problem or ("failed", "no text")
+        row = _failed_row(entry, result, outcome, reason, attempts, now)
     else:
-        base = _base_row(entry, result, None if failure else extracted, now)
+        base = _base_row(entry, result, None if problem else extracted, now)
         row = _with_text(base, chosen, kept)
     return replace(row, address_owner=owner)
 
@@ -174,10 +174,10 @@ def _with_stored_text(previous: RawArticle | None) -> RawArticle | None:
     return previous if previous is not None and previous.text else None
 
 
-def _reason_of(failure: tuple[Outcome, str] | None, chars: int, of_chars: int) -> str:
-    """Return why the text of a page is not taken: its failure, else its length."""
-    if failure is not None:
-        return failure[1]
+def _reason_of(problem: tuple[Outcome, str] | None, chars: int, of_chars: int) -> str:
+    """Return why the text of a page is not taken: its problem, else its length."""
+    if problem is not None:
+        return problem[1]
     return f"page gives {chars} of {of_chars} characters"
 
 
@@ -245,9 +245,12 @@ def revisions_of(
 # --- which text -----------------------------------------------------------------------
 
 
-def _failure(
+def _problem(
     result: Page | FetchError, extracted: ExtractedArticle | None
 ) -> tuple[Outcome, str] | None:
+    """Return why there is no article of the page, as outcome and reason; None if there
+    is one.
+    """
     if isinstance(result, FetchError):
         return outcome_of(result), result.reason
     if extracted is None:
@@ -275,17 +278,17 @@ def _mention(entry: FeedEntry, *, is_read: bool) -> FeedEntry:
 def _chosen_text(
     entry: FeedEntry,
     read: ReadEntry,
-    failure: tuple[Outcome, str] | None,
+    problem: tuple[Outcome, str] | None,
     owner: AddressOwner,
 ) -> _Text | None:
     """Return the page's text, or the feed's where the page gives much less or nothing
     and the owner allows it.
     """
-    of_page = None if failure else read.page_text
+    of_page = None if problem else read.page_text
     of_feed = _listed_text(read, owner, has_page=of_page is not None)
     page_chars = len(of_page.text) if of_page else 0
     if of_feed is not None and page_chars < _FEED_RATIO * len(of_feed.text):
-        why = _reason_of(failure, page_chars, len(of_feed.text))
+        why = _reason_of(problem, page_chars, len(of_feed.text))
         origin = f"text as told by {entry.agency}"
         if owner == "own":
             origin = "text from the feed"
@@ -380,13 +383,13 @@ def _unchanged_row(previous: RawArticle, entry: FeedEntry, page: Page) -> RawArt
     )
 
 
-def _tries_before(
+def _attempts_before(
     entry: FeedEntry, previous: RawArticle | None, now: datetime
-) -> Tries:
+) -> Attempts:
     """Return the failed attempts for this version of the entry."""
     if previous is None or is_new_version(entry, previous, now):
-        return Tries()
-    return Tries(previous.attempts, previous.refusals)
+        return Attempts()
+    return Attempts(previous.attempts, previous.refusals)
 
 
 def _kept_row(
@@ -394,7 +397,7 @@ def _kept_row(
     entry: FeedEntry,
     result: Page | FetchError,
     why: str,
-    before: Tries,
+    before: Attempts,
     now: datetime,
 ) -> RawArticle:
     """Return the stored row with the failure noted; the new `entry_hash` keeps the
@@ -411,10 +414,10 @@ def _kept_row(
     failure: FetchError | Outcome = "failed"
     if isinstance(result, FetchError):
         failure = result
-    tries = after_failure(before, failure, now)
+    attempts = after_failure(before, failure, now)
     removed_since = removed_at(result, kept, now)
     if removed_since is not None and is_removal(result):
-        tries = tries._replace(next_try_at=removed_since + CONFIRMED_AFTER)
+        attempts = attempts._replace(next_try_at=removed_since + CONFIRMED_AFTER)
     return replace(
         kept,
         day=entry.day,
@@ -424,7 +427,7 @@ def _kept_row(
         reason=f"stored text kept: {why}",
         removed_at=removed_since,
         trace_id=entry.trace_id,
-        **tries._asdict(),
+        **attempts._asdict(),
     )
 
 
@@ -433,7 +436,7 @@ def _failed_row(
     result: Page | FetchError,
     outcome: Outcome,
     reason: str,
-    before: Tries,
+    before: Attempts,
     now: datetime,
 ) -> RawArticle:
     """Return the row of an article without a text.
@@ -447,9 +450,9 @@ def _failed_row(
         now: The time of the fetch.
     """
     failure = result if isinstance(result, FetchError) else outcome
-    tries = after_failure(before, failure, now)
+    attempts = after_failure(before, failure, now)
     base = _base_row(entry, result, None, now)
-    return replace(base, outcome=outcome, reason=reason, **tries._asdict())
+    return replace(base, outcome=outcome, reason=reason, **attempts._asdict())
 
 
 def _base_row(

@@ -10,9 +10,9 @@ index is not changed here.
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 
-from news_assets.errors import FetchError, LakeError
+from news_assets.errors import LakeError
 from news_assets.pipeline.alerts.outbox import withdraw_messages
 from news_assets.pipeline.articles.dedupe import mark_copies_again, store_marked
 from news_assets.pipeline.civic.document_rows import (
@@ -29,10 +29,8 @@ from news_assets.records.content import (
 )
 from news_assets.records.derived import CachedEnrichment, EnrichedArticle, Failure
 from news_assets.records.model_calls import ModelCall
-from news_assets.records.reading import WITHDRAWN, Page, StoredDocument
+from news_assets.records.reading import WITHDRAWN, StoredDocument
 
-CONFIRMED_AFTER = timedelta(days=1)
-_REMOVED = (410, 451)
 # a document stays while items of other articles have it
 _CLEARED_APART = (
     RawArticle,
@@ -52,41 +50,6 @@ def withdrawn_among(rows: Reader, article_ids: Collection[str]) -> set[str]:
             outcome=[WITHDRAWN],
         )["article_id"]
     )
-
-
-def is_removal(result: Page | FetchError) -> bool:
-    """Whether the publisher answers that it removed the page."""
-    if not isinstance(result, FetchError):
-        return False
-    return result.status in _REMOVED
-
-
-def removed_at(
-    result: Page | FetchError, kept: RawArticle, now: datetime
-) -> datetime | None:
-    """Return the time since which the page of this stored article is answered as
-    removed; None if it is not.
-
-    A transient failure says nothing about that.
-    """
-    if is_removal(result):
-        return kept.removed_at or now
-    if not isinstance(result, FetchError):
-        return None
-    if result.is_transient:
-        return kept.removed_at
-    return None
-
-
-def is_confirmed(result: Page | FetchError, row: RawArticle) -> bool:
-    """Whether this answer, of which the row was made, repeats a removal of at least a
-    day ago.
-    """
-    if row.removed_at is None:
-        return False
-    if not is_removal(result):
-        return False
-    return row.fetched_at - row.removed_at >= CONFIRMED_AFTER
 
 
 def withdraw_removed(

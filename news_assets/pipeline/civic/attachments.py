@@ -28,7 +28,7 @@ from news_assets.pipeline.civic.document_rows import (
 from news_assets.pipeline.documents.document_kinds import skip_by_name
 from news_assets.pipeline.failures import (
     drop_failures,
-    failure_of_work,
+    failure_of,
     record_failures,
 )
 from news_assets.pipeline.schedule import CHECKED_AHEAD
@@ -511,22 +511,10 @@ def _record(
     for article_id, ids in wanted.items():
         why = "; ".join(reasons[one] for one in ids if one in reasons)
         if why:
-            failed.append(_failure(work, article_id, tried[article_id], why, now))
+            entry = tried[article_id]
+            version = entry.entry_hash
+            failed.append(failure_of(entry, work.stage.name, version, why, now))
     record_failures(rows, work.stage, failed, tried)
-
-
-def _failure(
-    work: _Work, article_id: str, entry: FeedEntry, why: str, now: datetime
-) -> Failure:
-    """Return the row of an article with documents that could not be read."""
-    of_article = {
-        "article_id": article_id,
-        "agency": entry.agency,
-        "day": entry.day,
-        "version": entry.entry_hash,
-        "trace_id": entry.trace_id,
-    }
-    return failure_of_work(of_article, work.stage.name, work.desk.key, why, now)
 
 
 def _failed_documents(

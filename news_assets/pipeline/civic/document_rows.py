@@ -26,7 +26,6 @@ from news_assets.pipeline.civic.item_rows import (
 )
 from news_assets.pipeline.civic.meeting_rows import facts_json
 from news_assets.pipeline.documents.packet import cut_packet
-from news_assets.pipeline.stage_declaration import sha256
 from news_assets.ports.services import Lake, Reader, Rows, Sandbox
 from news_assets.records.articles import FeedEntry, RawArticle
 from news_assets.records.content import without_content
@@ -38,6 +37,7 @@ from news_assets.records.reading import (
     ReadDocument,
     StoredDocument,
 )
+from news_assets.text.fingerprint import sha256
 
 _NOT_IN_PACKET: Final = "not found in the packet"
 

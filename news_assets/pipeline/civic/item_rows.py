@@ -18,7 +18,6 @@ from news_assets.pipeline.civic.item_words import (
     matter_key,
     topics_of_item,
 )
-from news_assets.pipeline.stage_declaration import sha256
 from news_assets.ports.services import Reader, Rows
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import EnrichedArticle
@@ -34,6 +33,7 @@ from news_assets.records.meetings import (
     Vote,
 )
 from news_assets.sources.civic.identity import item_id
+from news_assets.text.fingerprint import sha256
 from news_assets.text.limits import line
 
 REMOVED: Final = "no longer on the agenda"

@@ -18,12 +18,11 @@ from functools import cache, lru_cache
 from typing import Final, Literal
 
 from news_assets.pipeline.enrich.theme_words import ThemeTable
-from news_assets.pipeline.stage_declaration import sha256
 from news_assets.records.desks import ItemFilters
 from news_assets.records.meetings import AgendaItem, StoredItem
 from news_assets.sources.civic.numbering import canonical_file
 from news_assets.taxonomy import CIVIC_TOPICS, Taxonomy, load_taxonomy
-from news_assets.text.fingerprint import normal_words
+from news_assets.text.fingerprint import normal_words, sha256
 
 # --- filters --------------------------------------------------------------------------
 

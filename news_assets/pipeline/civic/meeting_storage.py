@@ -21,7 +21,6 @@ from news_assets.pipeline.civic.meeting_rows import (
     meeting_row,
 )
 from news_assets.pipeline.poll.entry_rows import EntryChanges
-from news_assets.pipeline.stage_declaration import sha256
 from news_assets.ports.services import Rows
 from news_assets.records.articles import FeedEntry
 from news_assets.records.councils import (
@@ -39,7 +38,7 @@ from news_assets.records.meetings import (
 )
 from news_assets.sources.civic.identity import id_of_key
 from news_assets.text.dates import day_of
-from news_assets.text.fingerprint import article_id, normal_words
+from news_assets.text.fingerprint import article_id, normal_words, sha256
 from news_assets.text.limits import line
 
 _logger = logging.getLogger(__name__)

@@ -44,12 +44,13 @@ from news_assets.pipeline.enrich.plan import (
     reused,
 )
 from news_assets.pipeline.failures import states_of, store_derived
-from news_assets.pipeline.stage_declaration import Stage, sha256
+from news_assets.pipeline.stage_declaration import Stage
 from news_assets.ports.services import Enricher, Lake, LanguageModel, ModelRequest, Rows
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import EnrichedArticle
 from news_assets.records.desks import Desk
 from news_assets.records.reading import AgencyDays, Enrichment
+from news_assets.text.fingerprint import sha256
 
 _LOG = logging.getLogger(__name__)
 

@@ -170,7 +170,7 @@ HELD_BACK = """
 
 # States are compared as 64-bit numbers first, which takes a seventh of the memory; what
 # differs is compared again by all its columns. Which entry decides, and whether a
-# change counts yet, is as in `pipeline/stage_declaration.py`. All entries of an article have the
+# change counts yet, is as in `pipeline/articles/attempts.py`. All entries of an article have the
 # same day, but it may still be stored under a day before the window, if they moved.
 _PENDING = f"""
 WITH unsettled AS MATERIALIZED (

@@ -10,7 +10,11 @@ from datetime import date, datetime
 from typing import Any, Final, TypeVar
 
 from news_assets.pipeline import stages
-from news_assets.pipeline.stage_declaration import first_entries, has_news, refetch_at
+from news_assets.pipeline.articles.attempts import (
+    first_entries,
+    has_news,
+    refetch_at,
+)
 from news_assets.ports.services import Reader
 from news_assets.records.articles import (
     ArticleRevision,

@@ -4,9 +4,9 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 
 from news_assets.errors import FetchError, RobotsError
+from news_assets.pipeline.articles.attempts import fetch_retry_at
 from news_assets.pipeline.articles.likeness import minhash
 from news_assets.pipeline.articles.rows import article_row, revision_of
-from news_assets.pipeline.failures import fetch_retry_at
 from news_assets.pipeline.page.readers import ArticleText, ReadEntry, read_entry
 from news_assets.records.articles import ArticleRevision, FeedEntry, RawArticle
 from news_assets.records.reading import ExtractedArticle, Page, PublishedOrigin

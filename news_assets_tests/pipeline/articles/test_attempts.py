@@ -7,17 +7,13 @@ from hypothesis import strategies as st
 from news_assets.errors import (
     FetchError,
     ForbiddenAddressError,
-    ListingChangedError,
-    NewsAssetsError,
-    ReadingError,
     RobotsError,
     TooLargeError,
 )
-from news_assets.pipeline.failures import (
-    Tries,
+from news_assets.pipeline.articles.attempts import (
+    Attempts,
     after_failure,
     fetch_retry_at,
-    outcome_of,
 )
 from news_assets.records.reading import Outcome
 from news_assets.retry_table import STAGE
@@ -31,7 +27,7 @@ BUSY, MISSING = (
 )
 
 
-def _pauses(failure: NewsAssetsError | Outcome) -> list[float | None]:
+def _pauses(failure: FetchError | Outcome) -> list[float | None]:
     return [
         (at - NOW).total_seconds()
         if (at := fetch_retry_at(attempts, failure, NOW))
@@ -82,7 +78,7 @@ def test_a_refusal_is_retried_after_a_day_and_then_weekly(
         "skipped",
     ],
 )
-def test_a_permanent_failure_is_not_retried(failure: NewsAssetsError | Outcome) -> None:
+def test_a_permanent_failure_is_not_retried(failure: FetchError | Outcome) -> None:
     assert _pauses(failure) == [None] * 9
 
 
@@ -94,38 +90,25 @@ def test_a_retry_after_lengthens_the_pause() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("error", "outcome"),
-    [
-        (FetchError(URL, "gone", status=410), "gone"),
-        (FetchError(URL, "forbidden", status=403), "blocked"),
-        (FetchError(URL, "blocked: Cloudflare", status=503), "blocked"),
-        (RobotsError(URL, "forbidden by robots.txt"), "blocked"),
-        (FetchError(URL, "not found", status=404), "failed"),
-        (ListingChangedError("no entry"), "failed"),
-        (ReadingError("not read in 20 s"), "failed"),
-    ],
-)
-def test_the_outcome_of_an_error(error: NewsAssetsError, outcome: Outcome) -> None:
-    assert outcome_of(error) == outcome
-
-
 def test_transient_failures_and_refusals_are_counted_apart() -> None:
-    tries = Tries()
+    so_far = Attempts()
     for failure in (BUSY,) * 5 + (MISSING, BUSY, MISSING):
-        tries = after_failure(tries, failure, NOW)
-        assert tries.next_try_at is not None
-    assert tries == Tries(8, 2, NOW + timedelta(days=7))
-    assert after_failure(tries, BUSY, NOW) == Tries(9, 2, NOW + timedelta(days=1))
+        so_far = after_failure(so_far, failure, NOW)
+        assert so_far.next_try_at is not None
+    assert so_far == Attempts(8, 2, NOW + timedelta(days=7))
+    assert after_failure(so_far, BUSY, NOW) == Attempts(9, 2, NOW + timedelta(days=1))
 
 
 @given(st.lists(st.sampled_from([BUSY, MISSING]), min_size=20))
 def test_a_page_that_always_fails_is_given_up_in_the_end(
     failures: list[FetchError],
 ) -> None:
-    tries = Tries()
+    so_far = Attempts()
     for failure in failures:
-        tries = after_failure(tries, failure, NOW)
-        if tries.next_try_at is None:
+        so_far = after_failure(so_far, failure, NOW)
+        if so_far.next_try_at is None:
             break
-    assert (tries.attempts <= STAGE.max_attempts + 5, tries.next_try_at) == (True, None)
+    assert (so_far.attempts <= STAGE.max_attempts + 5, so_far.next_try_at) == (
+        True,
+        None,
+    )
