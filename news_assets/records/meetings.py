@@ -182,7 +182,8 @@ class Meeting:
     midnight.
 
     `posted_at` is when the agenda was last posted. `is_partial`: the answer completes a
-    meeting listed elsewhere, such as its agenda page. `agenda_notes` is what the
+    meeting listed elsewhere, such as its agenda page, and `vendor_id` is the key of that
+    one (`listed_key`), unless both state an `agenda_id`. `agenda_notes` is what the
     agenda's page says beside its items. `participation` is what `comment` and
     `agenda_notes` say about taking part; its spans are within these. `vendor_id` is
     empty if the vendor states none. `agenda_id` is the vendor's id of the agenda, where

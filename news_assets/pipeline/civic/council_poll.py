@@ -1,12 +1,13 @@
 """Polls of councils: how each begins, and what becomes of its answers.
 
 `poll/poll_loop.py` sends the requests, `council_requests.py` decides which follow, and
-`council_findings.py` holds what the answers say. No lake.
+`council_findings.py` holds what the answers say. The lake is read, and nothing is stored.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import date, datetime, timedelta
 from typing import Final
 
 from news_assets.errors import (
@@ -18,20 +19,23 @@ from news_assets.errors import (
 )
 from news_assets.pipeline.civic.council_findings import CouncilFindings, Days
 from news_assets.pipeline.civic.council_requests import (
+    AgendaRules,
     CouncilRequests,
-    KnownItems,
-    KnownVersions,
-    Needs,
+    PlannedRequests,
     Purpose,
-    Purposes,
 )
 from news_assets.pipeline.documents.agenda_files import read_agenda
 from news_assets.pipeline.failures import outcome_of
 from news_assets.pipeline.poll.poll_loop import SOURCE_S, Polled, SourcePoll
-from news_assets.pipeline.schedule import is_pass_due, pass_days
-from news_assets.ports.services import PageRequest, Sandbox
+from news_assets.pipeline.schedule import (
+    FUTURE_DAYS,
+    PAST_DAYS,
+    is_pass_due,
+    pass_days,
+)
+from news_assets.ports.services import PageRequest, Reader, Sandbox
 from news_assets.records.articles import SourceState
-from news_assets.records.desks import ItemFilters, Source
+from news_assets.records.desks import Desk, Source
 from news_assets.records.meetings import (
     AgendaItem,
     AnswerState,
@@ -62,27 +66,22 @@ class CouncilRun:
     """What the polls of a run have in common.
 
     Attributes:
+        lake: Where stored meetings and items are read.
+        desk: The desk of the sources.
         states: Of the sources, by source_id.
-        stored: Meetings by agency: their items are requested again if they changed, or
-            are near or old.
-        known_items: The stored items of a meeting.
-        known_versions: Which versions of items have their votes and sponsors.
-        filters: Of agenda items, by their title.
         past: First and last day: sources that can list past days are polled for these.
         full_pass: No change signal is requested, but the items of every listed meeting.
     """
 
+    lake: Reader
+    desk: Desk
     states: Mapping[str, SourceState]
-    stored: Mapping[str, Sequence[StoredMeeting]]
-    known_items: KnownItems
-    known_versions: KnownVersions
-    filters: ItemFilters
     past: Days | None = None
     full_pass: bool = False
 
 
 def council_polls(
-    sources: Iterable[Source],
+    sources: Sequence[Source],
     run: CouncilRun,
     sandbox: Sandbox,
     clock: Callable[[], datetime],
@@ -96,64 +95,84 @@ def council_polls(
         clock: The time of a poll.
     """
     now = clock()
+    stored = _stored_meetings(run, sources, now.date())
     polls: dict[PageRequest, SourcePoll] = {}
     for source in sources:
         if run.past is not None and vendor_of(source.kind).days is None:
             continue
-        requests, since = _begun(source, run, now)
+        of_agency = stored.get(source.agency, ())
+        requests = _requests_of(source, run, of_agency, now)
         poll = _CouncilPoll(requests, sandbox, clock)
-        for request in poll.send(requests.first(since)):
+        for request in poll.send(requests.first()):
             polls[request] = poll
     return polls
 
 
-def _begun(
-    source: Source, run: CouncilRun, now: datetime
-) -> tuple[CouncilRequests, datetime | None]:
-    """Return the requests of a source's poll, and the time since which the signal is
-    requested; None for a pass.
+def _stored_meetings(
+    run: CouncilRun, sources: Sequence[Source], today: date
+) -> Mapping[str, Sequence[StoredMeeting]]:
+    """Return the meetings of the agencies of these sources, on the days that are polled
+    and those of a pass around them.
     """
+    by_agency: dict[str, list[StoredMeeting]] = defaultdict(list)
+    if not sources:
+        return by_agency
+    first, last = run.past or (today, today)
+    first -= timedelta(days=PAST_DAYS + 1)
+    last += timedelta(days=FUTURE_DAYS + 1)
+    count = (last - first).days + 1
+    for row in run.lake.read(
+        StoredMeeting,
+        desk=[run.desk.key],
+        agency={source.agency for source in sources},
+        day=[first + timedelta(days=n) for n in range(count)],
+    ):
+        by_agency[row.agency].append(row)
+    return by_agency
+
+
+def _requests_of(
+    source: Source, run: CouncilRun, stored: Sequence[StoredMeeting], now: datetime
+) -> CouncilRequests:
+    """Return the requests of a source's poll; `stored` are the meetings of its agency."""
     is_of_past = run.past is not None
-    state = run.states.get(source.source_id)
-    known = _passed_state(state, source)
+    state = _passed_state(run.states.get(source.source_id), source)
     today = day_of(now, source.timezone)
-    needs = _needs(source, run, known, now)
-    is_roster_day = known is None or today.weekday() == _ROSTER_WEEKDAY
+    rules = _agenda_rules(source, run, state, now)
+    is_roster_day = state is None or today.weekday() == _ROSTER_WEEKDAY
     is_roster_due = not is_of_past and (run.full_pass or is_roster_day)
     found = CouncilFindings(
         source=source,
         vendor=vendor_of(source.kind),
         now=now,
-        stored=run.stored.get(source.agency, ()),
-        filters=run.filters,
+        stored=stored,
+        filters=run.desk.filters,
         days=run.past or pass_days(today),
-        is_pass=needs.is_pass,
+        is_pass=rules.is_pass,
         is_of_past=is_of_past,
     )
-    requests = CouncilRequests(
+    signal_since = None
+    if state is not None and not is_of_past and not rules.is_pass:
+        signal_since = state.last_polled_at
+    return CouncilRequests(
         found=found,
-        needs=needs,
-        known_items=run.known_items,
-        known_signals=_signals_of(known),
-        known_versions=run.known_versions,
+        rules=rules,
+        lake=run.lake,
+        signal_since=signal_since,
+        known_signals=_signals_of(state),
         is_roster_due=is_roster_due,
     )
-    if state is None or is_of_past or needs.is_pass:
-        return requests, None
-    return requests, state.last_polled_at
 
 
-def _needs(
-    source: Source, run: CouncilRun, known: SourceState | None, now: datetime
-) -> Needs:
-    """Return which meetings' items a poll requests; `known` is the state since the last
-    pass.
-    """
+def _agenda_rules(
+    source: Source, run: CouncilRun, state: SourceState | None, now: datetime
+) -> AgendaRules:
+    """Return which agendas a poll requests; `state` is None before the first pass."""
     if run.past is not None:
-        return Needs(now=now, is_pass=False, is_forced=False)
-    passed_at = known.passed_at if known else None
+        return AgendaRules(now=now, is_pass=False, is_forced=False)
+    passed_at = state.passed_at if state else None
     is_pass = run.full_pass or is_pass_due(source, passed_at, now)
-    return Needs(now=now, is_pass=is_pass, is_forced=run.full_pass)
+    return AgendaRules(now=now, is_pass=is_pass, is_forced=run.full_pass)
 
 
 def _passed_state(state: SourceState | None, source: Source) -> SourceState | None:
@@ -199,7 +218,7 @@ class _CouncilPoll:
 
     # --- requests ---------------------------------------------------------------------
 
-    def send(self, requests: Purposes) -> list[PageRequest]:
+    def send(self, requests: PlannedRequests) -> list[PageRequest]:
         """Return the requests to send of these."""
         to_send: list[PageRequest] = []
         for request, purpose in requests:
@@ -276,7 +295,7 @@ class _CouncilPoll:
             return None
         return self._found.polled(self._clock())
 
-    def _take(self, purpose: Purpose, answer: Page | FetchError) -> Purposes:
+    def _take(self, purpose: Purpose, answer: Page | FetchError) -> PlannedRequests:
         """Add an answer; return the requests that continue it."""
         found = self._found
         found.elapsed_ms += answer.elapsed_ms
@@ -305,7 +324,9 @@ class _CouncilPoll:
         [listing] = self._sandbox.run(read, [(self._found.vendor, answer, context)])
         return listing
 
-    def _take_listing(self, purpose: Purpose, listing: MeetingListing) -> Purposes:
+    def _take_listing(
+        self, purpose: Purpose, listing: MeetingListing
+    ) -> PlannedRequests:
         """Add what a page of meetings states."""
         for problem in listing.problems:
             self._found.note(problem)
@@ -317,7 +338,7 @@ class _CouncilPoll:
             return following
         return following + self._take_items(purpose, listing)
 
-    def _take_items(self, purpose: Purpose, listing: MeetingListing) -> Purposes:
+    def _take_items(self, purpose: Purpose, listing: MeetingListing) -> PlannedRequests:
         """Add what completes a meeting; return the requests for the own pages of its
         items.
         """
@@ -328,6 +349,7 @@ class _CouncilPoll:
             listed += items
             if purpose.step == "details":
                 items = tuple(replace(item, vendor_id=purpose.item) for item in items)
+            # the key finds the listed meeting, whatever id the answer states
             part = replace(
                 meeting,
                 vendor_id=purpose.meeting,
@@ -369,7 +391,7 @@ class _CouncilPoll:
         purpose: Purpose,
         answer: Page | FetchError,
         listing: MeetingListing | NewsAssetsError,
-    ) -> Purposes:
+    ) -> PlannedRequests:
         """Add votes, sponsors or a part of the roster; what failed is requested again
         when its meeting's items are.
         """
@@ -390,7 +412,7 @@ class _CouncilPoll:
 
     def _fail(
         self, purpose: Purpose, error: NewsAssetsError, outcome: Outcome
-    ) -> Purposes:
+    ) -> PlannedRequests:
         """Note a failed answer: nothing is inferred from it.
 
         Without the signal all days are requested. The next poll requests missing items

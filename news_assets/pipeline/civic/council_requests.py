@@ -1,4 +1,5 @@
-"""Which requests the poll of one council sends, by what its answers say so far. No I/O.
+"""Which requests the poll of one council sends, by what its answers say so far and what
+the lake has of its items.
 
 All days of a pass are requested once a night (`schedule.py`), because what vendors say
 about changes is not always true. Between two passes the vendor's change signal is
@@ -10,13 +11,14 @@ requested.
 """
 
 import logging
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from typing import Final, Literal, NamedTuple
 
 from news_assets.pipeline.civic.council_findings import CouncilFindings
 from news_assets.pipeline.civic.item_words import filtered
+from news_assets.ports.services import Reader
 from news_assets.records.meetings import (
     AgendaItem,
     Meeting,
@@ -45,10 +47,6 @@ _SOON = timedelta(days=7)  # items of meetings so near are requested with each s
 _NEVER: Final = datetime.min.replace(tzinfo=UTC)
 
 _Step = Literal["signal", "listing", "items", "details", "document", "votes", "roster"]
-# those of an agency whose votes are stored
-KnownVersions = Callable[[str, Collection[str]], Collection[str]]
-# the stored items of a meeting, by meeting_id
-KnownItems = Callable[[str], Sequence[StoredItem]]
 
 
 class Purpose(NamedTuple):
@@ -65,7 +63,7 @@ class Purpose(NamedTuple):
     item: str = ""
 
 
-Purposes = list[tuple[Request, Purpose]]  # requests, and what each is for
+PlannedRequests = list[tuple[Request, Purpose]]
 
 
 # --- when the agenda of a meeting is requested ----------------------------------------
@@ -96,16 +94,16 @@ class _ListedMeeting(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Needs:
-    """What a poll requests at a time. A forced pass requests all, a nightly one what is
-    old.
+class AgendaRules:
+    """Which agendas a poll requests at its time. A forced pass requests all, a nightly
+    one what is old.
     """
 
     now: datetime
     is_pass: bool
     is_forced: bool
 
-    def items(self, one: _ListedMeeting) -> bool:
+    def requests_items(self, one: _ListedMeeting) -> bool:
         """Whether the items of a meeting are requested."""
         meeting = one.meeting
         if meeting.items:
@@ -132,9 +130,9 @@ class Needs:
             return False
         return self.now - one.items_asked_at >= _ITEMS_EVERY
 
-    def document(self, one: _ListedMeeting) -> bool:
-        """Whether the document of an agenda may say more than is known. It may be
-        replaced at its address.
+    def requests_document(self, one: _ListedMeeting) -> bool:
+        """Whether the document of an agenda is requested, because it may say more than
+        is known. It may be replaced at its address.
         """
         if one.items_asked_at is None:
             return True
@@ -179,41 +177,41 @@ class CouncilRequests:
     Attributes:
         found: What the answers of the poll say so far; what is requested or deferred is
             noted there.
-        needs: What the poll requests at its time.
-        known_items: The stored items of a meeting.
+        rules: Which agendas the poll requests.
+        lake: Where the stored items are read.
+        signal_since: The change signal is requested since this time; None for all days.
         known_signals: Hashes of the last change signal, by day.
-        known_versions: Which versions of items have their votes and sponsors.
         is_roster_due: Whether bodies and members are requested.
         rechecked: Keys of the unchanged meetings whose items are requested again.
         changed: Keys of the meetings whose agendas as documents may say more.
     """
 
     found: CouncilFindings
-    needs: Needs
-    known_items: KnownItems
+    rules: AgendaRules
+    lake: Reader
+    signal_since: datetime | None
     known_signals: Mapping[str, str]
-    known_versions: KnownVersions
     is_roster_due: bool
     rechecked: set[str] = field(default_factory=set)
     changed: set[str] = field(default_factory=set)
     has_requested_items: bool = False
     has_requested_documents: bool = False
 
-    def first(self, since: datetime | None) -> Purposes:
-        """Return the requests that the poll begins with: the signal since a time, or
-        those of its days.
+    def first(self) -> PlannedRequests:
+        """Return the requests that the poll begins with: the signal, or those of its
+        days.
         """
         vendor = self.found.vendor
         url = self.found.source.url
-        if since is not None and vendor.signal is not None:
-            return [(vendor.signal(url, since), Purpose("signal"))]
+        if self.signal_since is not None and vendor.signal is not None:
+            return [(vendor.signal(url, self.signal_since), Purpose("signal"))]
         requests = self.of_days()
         if vendor.roster is not None and self.is_roster_due:
             for request in vendor.roster(url):
                 requests.append((request, Purpose("roster")))
         return requests
 
-    def of_days(self) -> Purposes:
+    def of_days(self) -> PlannedRequests:
         """Return the requests for the meetings of the poll's days."""
         found = self.found
         if found.vendor.days is not None:
@@ -222,7 +220,7 @@ class CouncilRequests:
             requests = found.vendor.upcoming(found.source.url, found.today)
         return [(request, Purpose("listing")) for request in requests]
 
-    def after_signal(self, listing: MeetingListing) -> Purposes:
+    def after_signal(self, listing: MeetingListing) -> PlannedRequests:
         """Return the requests for the days that changed; meetings of other days that are
         near are taken from the lake.
         """
@@ -271,11 +269,11 @@ class CouncilRequests:
         for row in self.found.own_rows():
             if row.starts_at is None:
                 continue
-            if row.items_asked_at is None or self.needs.is_soon(row.starts_at):
+            if row.items_asked_at is None or self.rules.is_soon(row.starts_at):
                 soon.append(row)
         return soon
 
-    def of_items(self) -> Purposes:
+    def of_items(self) -> PlannedRequests:
         """Return the requests for the items of the listed meetings that need them,
         once.
         """
@@ -290,7 +288,7 @@ class CouncilRequests:
                 meeting, found.known.get(key), found.listed_hash(meeting)
             )
             meetings.append(one)
-            if self.needs.document(one):
+            if self.rules.requests_document(one):
                 self.changed.add(key)
             if meeting.items or found.vendor.items is None:
                 found.read_agendas.add(key)
@@ -298,19 +296,21 @@ class CouncilRequests:
             return []
         return self._of_agendas(meetings)
 
-    def _of_agendas(self, meetings: Iterable[_ListedMeeting]) -> Purposes:
+    def _of_agendas(self, meetings: Iterable[_ListedMeeting]) -> PlannedRequests:
         """Return the requests for the items of meetings, of the nearest days first."""
         found = self.found
         assert found.vendor.items is not None
-        wanted = sorted(filter(self.needs.items, meetings), key=self.needs.order)
+        wanted = sorted(
+            filter(self.rules.requests_items, meetings), key=self.rules.order
+        )
         deferred_count = len(wanted) - _MAX_ITEM_REQUESTS
         if deferred_count > 0:
             found.has_deferred_items = True
             found.note(f"items of {deferred_count} meetings are left for the next poll")
-        requests: Purposes = []
+        requests: PlannedRequests = []
         for one in wanted[:_MAX_ITEM_REQUESTS]:
             key = listed_key(one.meeting)
-            if not self.needs.is_changed(one):
+            if not self.rules.is_changed(one):
                 self.rechecked.add(key)
             of_meeting = found.vendor.items(found.source.url, one.meeting)
             if not of_meeting:  # it has no agenda yet
@@ -319,12 +319,12 @@ class CouncilRequests:
                 requests.append((request, Purpose("items", key)))
         return requests
 
-    def of_details(self, key: str, items: Sequence[AgendaItem]) -> Purposes:
+    def of_details(self, key: str, items: Sequence[AgendaItem]) -> PlannedRequests:
         """Return the requests for the own pages of items, except of dropped ones.
 
         Where only the agenda is looked at again, items with the same title are known.
         """
-        wanted: Purposes = []
+        wanted: PlannedRequests = []
         for item in self._unknown(key, items):
             if not item.vendor_id:
                 continue
@@ -341,7 +341,7 @@ class CouncilRequests:
         if row is None or key not in self.rechecked:
             return list(items)
         titles: dict[str, str] = {}
-        for stored in self.known_items(row.meeting_id):
+        for stored in self.lake.read(StoredItem, meeting_id=[row.meeting_id]):
             titles[stored.item_id] = stored.title
         unknown: list[AgendaItem] = []
         for item in items:
@@ -355,7 +355,7 @@ class CouncilRequests:
             return False
         return why.tier == "dropped"
 
-    def of_documents(self, sent: Collection[Request]) -> Purposes:
+    def of_documents(self, sent: Collection[Request]) -> PlannedRequests:
         """Return the requests for agendas that are documents, where items, notes or the
         hour are missing, once; without those at an address that was `sent`.
         """
@@ -364,7 +364,7 @@ class CouncilRequests:
         self.has_requested_documents = True
         urls = {request.url for request in sent}
         wanted = self.changed - self.found.unread_agendas
-        requests: Purposes = []
+        requests: PlannedRequests = []
         for key, meeting in self.found.merged_meetings().items():
             url = _document_of(meeting)
             if key not in wanted:
@@ -375,7 +375,7 @@ class CouncilRequests:
                 requests.append((Request(url=url), Purpose("document", key)))
         return requests
 
-    def of_votes(self) -> Purposes:
+    def of_votes(self) -> PlannedRequests:
         """Return the requests for votes and sponsors of the items that need them, once;
         each address once.
         """
@@ -410,13 +410,26 @@ class CouncilRequests:
         versions = set[str]()
         for meeting in meetings.values():
             versions.update(item.version for item in meeting.items)
-        known = {"", *self.known_versions(self.found.source.agency, versions)}
+        known = {"", *self._stored_versions(versions)}
         wanted: list[tuple[str, AgendaItem]] = []
-        for key in sorted(meetings, key=lambda key: self.needs.distance(meetings[key])):
+        for key in sorted(meetings, key=lambda key: self.rules.distance(meetings[key])):
             for item in meetings[key].items:
                 if item.version not in known:
                     wanted.append((key, item))
         return wanted
+
+    def _stored_versions(self, versions: Collection[str]) -> Collection[str]:
+        """Return which of these versions of items have their votes and sponsors."""
+        source = self.found.source
+        stored = self.lake.frame(
+            StoredItem,
+            None,
+            ("votes_version",),
+            desk=[source.desk],
+            agency=[source.agency],
+            votes_version=versions,
+        )
+        return set(stored["votes_version"])
 
 
 def _document_of(meeting: Meeting) -> str | None:

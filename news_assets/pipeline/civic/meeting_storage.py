@@ -58,36 +58,50 @@ def store_meetings(
     `rows`; return what changed.
     """
     poll = PollToStore(source, found, now, trace_id)
-    listed, stored = _listed_and_stored(rows, poll)
-    meetings = _meetings(rows, poll, listed, stored)
+    known = _stored_by_key(rows, poll)
+    stored = {row.meeting_id: row for row in known.values()}
+    keys = _keys_by_id(poll, known)
+    meetings = _meetings(rows, poll, keys, stored)
     before = {row.item_id: row for row in rows.read(StoredItem, meeting_id=meetings)}
-    items = _items_of(poll, meetings, listed, before.values())
+    items = _items_of(poll, meetings, keys, before.values())
     changes = _entry_changes(rows, poll, items, meetings)
     items = _with_articles(items, changes)
     rows.append(meeting_changes(meetings, stored, items, before, now))
-    rows.upsert(_news(meetings, stored))
-    new_items = _news({row.item_id: row for row in items}, before)
-    rows.upsert(new_items)
-    store_votes(rows, new_items, before)
+    rows.upsert(_to_write(meetings, stored))
+    written = _to_write({row.item_id: row for row in items}, before)
+    rows.upsert(written)
+    store_votes(rows, written, before)
     _store_roster(rows, source, found.roster, now)
-    matters = _changed_matters(new_items, before)
+    matters = _changed_matters(written, before)
     refresh_matters(rows, source.desk, source.agency, matters)
     return changes
+
+
+def _keys_by_id(
+    poll: PollToStore, known: Mapping[str, StoredMeeting]
+) -> dict[str, str]:
+    """Return the key of each listed meeting by its meeting_id: that of its stored row,
+    else a new one.
+    """
+    keys: dict[str, str] = {}
+    for key in poll.found.meetings:
+        row = known.get(key)
+        new_id = id_of_key(poll.source.agency, poll.source.kind, key)
+        keys[row.meeting_id if row else new_id] = key
+    return keys
 
 
 def _meetings(
     rows: Rows,
     poll: PollToStore,
-    listed: Mapping[str, str],
+    keys: Mapping[str, str],
     stored: Mapping[str, StoredMeeting],
 ) -> dict[str, StoredMeeting]:
-    """Return the rows of the listed and of the vanished meetings, by meeting_id; `listed`
-    has the vendor's key of each listed one.
-    """
+    """Return the rows of the listed and of the vanished meetings, by meeting_id."""
     meetings: dict[str, StoredMeeting] = {}
-    for own_id, key in listed.items():
+    for own_id, key in keys.items():
         meetings[own_id] = meeting_row(poll, own_id, key, stored.get(own_id))
-    for row in _vanished(rows, poll, listed):
+    for row in _vanished(rows, poll, keys):
         meetings[row.meeting_id] = row
     return meetings
 
@@ -95,7 +109,7 @@ def _meetings(
 def _items_of(
     poll: PollToStore,
     meetings: Mapping[str, StoredMeeting],
-    listed: Mapping[str, str],
+    keys: Mapping[str, str],
     before: Iterable[StoredItem],
 ) -> list[StoredItem]:
     """Return the rows of the items of these meetings."""
@@ -104,23 +118,8 @@ def _items_of(
         of_meeting[item.meeting_id].append(item)
     items: list[StoredItem] = []
     for own_id, meeting in meetings.items():
-        items += item_rows(poll, meeting, listed.get(own_id), of_meeting[own_id])
+        items += item_rows(poll, meeting, keys.get(own_id), of_meeting[own_id])
     return items
-
-
-def _listed_and_stored(
-    rows: Rows, poll: PollToStore
-) -> tuple[dict[str, str], dict[str, StoredMeeting]]:
-    """Return the keys of the listed meetings, and their rows so far, both by
-    meeting_id.
-    """
-    known = _known(rows, poll)
-    listed: dict[str, str] = {}
-    for key in poll.found.meetings:
-        row = known.get(key)
-        new_id = id_of_key(poll.source.agency, poll.source.kind, key)
-        listed[row.meeting_id if row else new_id] = key
-    return listed, {row.meeting_id: row for row in known.values()}
 
 
 def _with_articles(
@@ -149,8 +148,11 @@ def _changed_matters(
     return matters - {""}
 
 
-def _known(rows: Rows, poll: PollToStore) -> dict[str, StoredMeeting]:
-    """Return the stored rows of the listed meetings, by the key of the listing."""
+def _stored_by_key(rows: Rows, poll: PollToStore) -> dict[str, StoredMeeting]:
+    """Return the stored rows of the listed meetings, by the key of the listing.
+
+    Those that the poll began with may have changed since.
+    """
     source, meetings = poll.source, poll.found.meetings
     ids = [id_of_key(source.agency, source.kind, key) for key in meetings]
     found = rows.read(StoredMeeting, meeting_id=ids)
@@ -196,21 +198,21 @@ def _is_only_seen(row: _Row, before: _Row) -> bool:
     return seen == before
 
 
-def _news(found: Mapping[str, _Row], stored: Mapping[str, _Row]) -> list[_Row]:
+def _to_write(found: Mapping[str, _Row], stored: Mapping[str, _Row]) -> list[_Row]:
     """Return the rows to write, from those found and those stored, both by id."""
-    news: list[_Row] = []
+    changed: list[_Row] = []
     for own_id, row in found.items():
         before = stored.get(own_id)
         if before is None or not _is_only_seen(row, before):
-            news.append(row)
+            changed.append(row)
             continue
         if row.last_seen_at - before.last_seen_at > _SEEN_EVERY:
-            news.append(row)
-    return news
+            changed.append(row)
+    return changed
 
 
 def _vanished(
-    rows: Rows, poll: PollToStore, listed: Mapping[str, str]
+    rows: Rows, poll: PollToStore, keys: Mapping[str, str]
 ) -> list[StoredMeeting]:
     """Return the future meetings that the answer lacks on the days that it lists
     entirely, with one more missing poll, or cancelled.
@@ -225,7 +227,7 @@ def _vanished(
             continue
         if row.starts_at <= poll.now:
             continue
-        if row.meeting_id in listed:
+        if row.meeting_id in keys:
             continue
         if row.status != "cancelled":
             found.append(_missing(row))

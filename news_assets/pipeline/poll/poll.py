@@ -1,7 +1,6 @@
 """Poll the sources of some agencies and store what they list."""
 
 import time
-from collections import defaultdict
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -11,7 +10,6 @@ from math import inf
 from news_assets.errors import SourceError
 from news_assets.pipeline.batches import store_apart, with_ticks
 from news_assets.pipeline.civic.council_poll import CouncilRun, council_polls
-from news_assets.pipeline.civic.council_requests import KnownVersions
 from news_assets.pipeline.poll.entry_rows import Filing
 from news_assets.pipeline.poll.listings import (
     AdapterOf,
@@ -23,8 +21,6 @@ from news_assets.pipeline.poll.listings import (
 from news_assets.pipeline.poll.poll_loop import Polled, SourcePoll, run_polls
 from news_assets.pipeline.poll.poll_rows import skipped_poll, store_polls
 from news_assets.pipeline.schedule import (
-    FUTURE_DAYS,
-    PAST_DAYS,
     due_sources,
     most_overdue_first,
     recently_polled,
@@ -33,7 +29,6 @@ from news_assets.pipeline.schedule import (
 from news_assets.ports.services import Fetcher, Lake, PageRequest, Sandbox
 from news_assets.records.articles import FeedEntry, Poll, SourceState
 from news_assets.records.desks import Desk, Source
-from news_assets.records.meetings import StoredItem, StoredMeeting
 
 # after so long a run begins no further poll: the next run begins with those
 _RUN_S = 120.0
@@ -123,8 +118,14 @@ def poll_agencies(
     plan = _plan(lake, desk, wanted, now, options)
     yield from plan.skipped
     polls = _listing_polls(lake, desk, plan, options, adapter_of, sandbox, clock)
-    councils = _council_run(lake, desk, plan, options, now)
-    polls |= council_polls(plan.civic, councils, sandbox, clock)
+    run = CouncilRun(
+        lake=lake,
+        desk=desk,
+        states=plan.states,
+        past=options.past,
+        full_pass=options.full_pass,
+    )
+    polls |= council_polls(plan.civic, run, sandbox, clock)
     polled = set[str]()
     filing = Filing.of(desk, now)
     for batch in micro_batches(run_polls(polls, fetcher, options.begin_within_s)):
@@ -159,26 +160,6 @@ def _not_begun(plan: _Plan, polled: Collection[str], now: datetime) -> Iterator[
     for source in (*plan.listed, *plan.civic):
         if source.source_id not in polled:
             yield skipped_poll(source, _NOT_BEGUN, now)
-
-
-def _council_run(
-    lake: Lake,
-    desk: Desk,
-    plan: _Plan,
-    options: PollOptions,
-    now: datetime,
-) -> CouncilRun:
-    """Return what the polls of councils need of the lake."""
-    today = now.date()
-    return CouncilRun(
-        states=plan.states,
-        stored=_stored_meetings(lake, plan.civic, options.past or (today, today)),
-        known_items=lambda meeting: lake.read(StoredItem, meeting_id=[meeting]),
-        known_versions=_known_versions(lake, desk),
-        filters=desk.filters,
-        past=options.past,
-        full_pass=options.full_pass,
-    )
 
 
 def _sources_of(
@@ -241,42 +222,6 @@ def _not_waiting(
     """
     waiting = waiting_sources(desk.sources, states) - set(only or ())
     return [source for source in sources if source.source_id not in waiting]
-
-
-def _stored_meetings(
-    lake: Lake, sources: Sequence[Source], days: tuple[date, date]
-) -> dict[str, list[StoredMeeting]]:
-    """Return the meetings of these sources' agencies, from some days before these days
-    to some days after.
-    """
-    by_agency: dict[str, list[StoredMeeting]] = defaultdict(list)
-    if not sources:
-        return by_agency
-    for row in lake.read(
-        StoredMeeting,
-        desk=[sources[0].desk],
-        agency={source.agency for source in sources},
-        day=_days_around(days),
-    ):
-        by_agency[row.agency].append(row)
-    return by_agency
-
-
-def _days_around(days: tuple[date, date]) -> list[date]:
-    """Return these days, from the first to the last, and the days of a pass around them."""
-    first = days[0] - timedelta(days=PAST_DAYS + 1)
-    last = days[1] + timedelta(days=FUTURE_DAYS + 1)
-    count = (last - first).days + 1
-    return [first + timedelta(days=n) for n in range(count)]
-
-
-def _known_versions(lake: Lake, desk: Desk) -> KnownVersions:
-    def known(agency: str, versions: Collection[str]) -> Collection[str]:
-        where = {"desk": [desk.key], "agency": [agency], "votes_version": versions}
-        found = lake.frame(StoredItem, None, ("votes_version",), **where)
-        return set(found["votes_version"])
-
-    return known
 
 
 def _recent(now: datetime, polled_at: datetime, cooldown: timedelta) -> str:
