@@ -9,6 +9,7 @@ import pytest
 
 from news_assets.errors import LakeError
 from news_assets.records.articles import Poll, RawArticle
+from news_assets.store import connection
 from news_assets.store.address import without_password
 from news_assets.store.lake import Lake
 from news_assets.store.tables import TABLES, columns, table_of
@@ -52,6 +53,14 @@ def test_a_folder_that_cannot_be_created_is_named(tmp_path: Path) -> None:
 
     with pytest.raises(LakeError, match=r"file.*cannot be created"):
         Lake.open(tmp_path / "catalog.sqlite", tmp_path / "file" / "data")
+
+
+def test_a_missing_extension_is_named_with_its_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "find_spec", lambda _: None)
+    with pytest.raises(LakeError, match="pip install duckdb-extension-ducklake=="):
+        Lake.open(tmp_path / "catalog.sqlite", tmp_path / "data")
 
 
 def test_an_unreachable_postgres_is_a_transient_error_without_the_password(

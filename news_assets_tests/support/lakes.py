@@ -19,10 +19,9 @@ from news_assets.store.address import Address, DataFolder
 from news_assets.store.lake import Lake
 from news_assets_tests.support.servers import Postgres
 
-# Opening a lake takes 0.33 s of CPU, of which 0.25 s verify the signatures of DuckDB's
-# extensions. With one thread, a stage over three articles takes a third less CPU than
-# with the two of `Lake.open`.
-DUCKDB_CONFIG: dict[str, bool | int] = {"allow_unsigned_extensions": True, "threads": 1}
+# With one thread, a stage over three articles takes a third less CPU than with the two of
+# `Lake.open`.
+DUCKDB_CONFIG: dict[str, int] = {"threads": 1}
 
 Place = tuple[str, str]  # catalog and data, as `Lake.open` takes them
 # the catalog stores the full path
