@@ -33,8 +33,7 @@ from news_assets.pipeline.civic.item_words import (
 )
 from news_assets.ports.search_index import Filters
 from news_assets.records.articles import RawArticle
-from news_assets.records.meetings import StoredItem, StoredMeeting
-from news_assets.records.reading import StoredDocument
+from news_assets.records.meetings import StoredDocument, StoredItem, StoredMeeting
 from news_assets.search import open_index
 from news_assets.settings import Settings
 from news_assets.sources.source_kinds import ALL_KINDS

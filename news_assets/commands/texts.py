@@ -243,7 +243,7 @@ _MAX_FILES = 2000  # of one client; they are read together
 def parse_meetings() -> None:
     """Read the saved answers of civic vendors that standard input names."""
     from news_assets.sources.civic.identity import owner_of
-    from news_assets.sources.civic.meetings import ParseContext
+    from news_assets.sources.civic.vendor_meetings import ParseContext
     from news_assets.sources.civic.vendors import read_answers
 
     with ProcessSandbox() as sandbox:

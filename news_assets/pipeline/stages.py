@@ -27,8 +27,8 @@ from news_assets.records.derived import (
     IndexedDocument,
 )
 from news_assets.records.desks import Desk
+from news_assets.records.meetings import StoredDocument
 from news_assets.records.model_calls import ModelCall
-from news_assets.records.reading import StoredDocument
 
 if TYPE_CHECKING:
     import polars as pl

@@ -1,4 +1,5 @@
-"""Rows of the lake: who sits on the bodies of an agency, and how they voted.
+"""Who sits on the bodies of an agency, as vendors list them and as rows of the lake; and
+how they voted.
 
 A person's key within an agency is made of the name, so that one who is only named in
 votes and minutes has a key too.
@@ -15,6 +16,56 @@ PersonKey = Annotated[
 ]
 _PersonId = Annotated[str, "the vendor's id of the person; empty without one"]
 _BodyName = Annotated[str, "council, board or committee"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Body:
+    """A body in a vendor's list."""
+
+    body_id: str
+    name: str
+    kind: str = ""
+    is_active: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Person:
+    """A person in a vendor's list."""
+
+    person_id: str
+    name: str
+    email: str = ""
+    phone: str = ""
+    website: str = ""
+    is_active: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Office:
+    """An office in a vendor's list."""
+
+    office_id: str
+    name: str
+    person_id: str
+    body: str
+    title: str = ""
+    first_day: date | None = None
+    last_day: date | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Roster:
+    """The bodies, persons and offices of one or several answers."""
+
+    bodies: tuple[Body, ...] = ()
+    persons: tuple[Person, ...] = ()
+    offices: tuple[Office, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.bodies or self.persons or self.offices)
+
+
+# --- rows of the lake -----------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,5 +1,5 @@
 """Meetings of councils and bodies as their vendors publish them, what reading one
-answer gives, and their rows.
+answer gives, and the rows of meetings, agenda items, documents and matters.
 
 Ids are the vendor's own here (`vendor_id`); `sources/civic/identity.py` makes ours.
 Times are aware and in the agency's zone, because a meeting's day and hour are local.
@@ -12,6 +12,7 @@ from datetime import date, datetime
 from typing import Annotated, Any, Literal
 
 from news_assets.records.content import (
+    KEPT,
     Agency_,
     Desk_,
     ItemId,
@@ -20,6 +21,7 @@ from news_assets.records.content import (
     SourceId,
     stays_when_withdrawn,
 )
+from news_assets.records.councils import Roster
 from news_assets.records.desks import ItemFilters
 
 MeetingStatus = Literal["confirmed", "tentative", "cancelled", "passed"]
@@ -214,60 +216,9 @@ class Meeting:
     is_partial: bool = False
 
 
-# --- bodies, persons and offices ------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Body:
-    """A body in a vendor's list."""
-
-    body_id: str
-    name: str
-    kind: str = ""
-    is_active: bool = True
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Person:
-    """A person in a vendor's list."""
-
-    person_id: str
-    name: str
-    email: str = ""
-    phone: str = ""
-    website: str = ""
-    is_active: bool = True
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Office:
-    """An office in a vendor's list."""
-
-    office_id: str
-    name: str
-    person_id: str
-    body: str
-    title: str = ""
-    first_day: date | None = None
-    last_day: date | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Roster:
-    """The bodies, persons and offices of one or several answers."""
-
-    bodies: tuple[Body, ...] = ()
-    persons: tuple[Person, ...] = ()
-    offices: tuple[Office, ...] = ()
-
-    def __bool__(self) -> bool:
-        return bool(self.bodies or self.persons or self.offices)
-
+# --- answers --------------------------------------------------------------------------
 
 _NO_ROSTER = Roster()
-
-
-# --- answers --------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -462,6 +413,58 @@ class StoredItem:
     ]
     first_seen_at: Annotated[datetime, "time of the poll that first listed it"]
     last_seen_at: Annotated[datetime, "time of the last poll that listed it"]
+
+
+@stays_when_withdrawn(loses_content=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredDocument:
+    """One attachment, read or with the reason why not. The same content under other
+    addresses is read once.
+    """
+
+    document_id: Annotated[str, "SHA-256 of address and name", KEPT]
+    article_id: Annotated[
+        str, "article_id of the agenda item that it was read for first", KEPT
+    ]
+    desk: Annotated[str, "key of that item's desk", KEPT]
+    agency: Annotated[str, "key of its agency", KEPT]
+    day: Annotated[date, "its partition day", KEPT]
+    url: Annotated[str, "address", KEPT]
+    name: Annotated[str, "name in the listing", KEPT]
+    kind: Annotated[
+        str, "pdf, docx, pptx, odt, rtf, html, text or unknown, by its bytes", KEPT
+    ]
+    content_hash: Annotated[
+        str | None, "SHA-256 of its bytes; none if it could not be fetched or was not"
+    ]
+    title: Annotated[str | None, "title that the file states"]
+    pages: Annotated[int | None, "pages or slides; none for kinds without", KEPT]
+    characters: Annotated[int, "length of the text"]
+    text: Annotated[str | None, "its text as Markdown"]
+    is_scanned: Annotated[
+        bool, "at least half of the pages are images without a text", KEPT
+    ]
+    outcome: Annotated[
+        str,
+        "ok, skipped (not worth reading, or without a text), failed or withdrawn",
+        KEPT,
+    ]
+    reason: Annotated[str | None, "why it is not ok, or what is missing in the text"]
+    copy_of: Annotated[
+        str | None,
+        "document_id of the document with the same content that was read in its place",
+    ]
+    etag: Annotated[str | None, "ETag of the response, sent with the next request"]
+    last_modified: Annotated[
+        str | None, "Last-Modified of the response, sent with the next request"
+    ]
+    content_length: Annotated[
+        int | None, "Content-Length of the response, in bytes", KEPT
+    ] = None
+    fetched_at: Annotated[
+        datetime, "time of the last request, or of the decision not to send one", KEPT
+    ]
+    trace_id: Annotated[str, "id of the poll that found that item", KEPT]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

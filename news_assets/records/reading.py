@@ -1,12 +1,11 @@
 """What is read from outside before it is stored: listings, pages and documents, and
-what extraction, enrichers and embedders return. Attachments that were read are rows.
+what extraction, enrichers and embedders return.
 """
 
 from dataclasses import dataclass, field
 from datetime import date, datetime
-from typing import Annotated, Final, Literal
+from typing import Final, Literal
 
-from news_assets.records.content import KEPT, stays_when_withdrawn
 from news_assets.records.desks import PageRule
 
 DocumentKind = Literal["pdf", "docx", "pptx", "odt", "rtf", "html", "text", "unknown"]
@@ -65,58 +64,6 @@ class PacketPart:
     item: int
     first_page: int
     last_page: int
-
-
-@stays_when_withdrawn(loses_content=True)
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredDocument:
-    """One attachment, read or with the reason why not. The same content under other
-    addresses is read once.
-    """
-
-    document_id: Annotated[str, "SHA-256 of address and name", KEPT]
-    article_id: Annotated[
-        str, "article_id of the agenda item that it was read for first", KEPT
-    ]
-    desk: Annotated[str, "key of that item's desk", KEPT]
-    agency: Annotated[str, "key of its agency", KEPT]
-    day: Annotated[date, "its partition day", KEPT]
-    url: Annotated[str, "address", KEPT]
-    name: Annotated[str, "name in the listing", KEPT]
-    kind: Annotated[
-        str, "pdf, docx, pptx, odt, rtf, html, text or unknown, by its bytes", KEPT
-    ]
-    content_hash: Annotated[
-        str | None, "SHA-256 of its bytes; none if it could not be fetched or was not"
-    ]
-    title: Annotated[str | None, "title that the file states"]
-    pages: Annotated[int | None, "pages or slides; none for kinds without", KEPT]
-    characters: Annotated[int, "length of the text"]
-    text: Annotated[str | None, "its text as Markdown"]
-    is_scanned: Annotated[
-        bool, "at least half of the pages are images without a text", KEPT
-    ]
-    outcome: Annotated[
-        str,
-        "ok, skipped (not worth reading, or without a text), failed or withdrawn",
-        KEPT,
-    ]
-    reason: Annotated[str | None, "why it is not ok, or what is missing in the text"]
-    copy_of: Annotated[
-        str | None,
-        "document_id of the document with the same content that was read in its place",
-    ]
-    etag: Annotated[str | None, "ETag of the response, sent with the next request"]
-    last_modified: Annotated[
-        str | None, "Last-Modified of the response, sent with the next request"
-    ]
-    content_length: Annotated[
-        int | None, "Content-Length of the response, in bytes", KEPT
-    ] = None
-    fetched_at: Annotated[
-        datetime, "time of the last request, or of the decision not to send one", KEPT
-    ]
-    trace_id: Annotated[str, "id of the poll that found that item", KEPT]
 
 
 # --- listings, pages, and what is made of them ----------------------------------------

@@ -65,11 +65,11 @@ from news_assets.records.derived import (
 from news_assets.records.meetings import (
     Matter,
     MeetingChange,
+    StoredDocument,
     StoredItem,
     StoredMeeting,
 )
 from news_assets.records.model_calls import EnrichmentBatch, ModelCall, ModelState
-from news_assets.records.reading import StoredDocument
 from news_assets.text.limits import storable
 
 if TYPE_CHECKING:

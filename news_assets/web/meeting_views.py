@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Annotated, Any, Final
 
-from news_assets.pipeline.civic.exports import name_of, zones_of
+from news_assets.pipeline.civic.exports import name_of
 from news_assets.pipeline.civic.item_words import (
     step_of,
     topics_of_item,
@@ -245,8 +245,7 @@ def listed_meetings(
     part = part_of(
         found, parameters.limit, lambda one: cursor_of(first_day.isoformat(), *one[0])
     )
-    zones = zones_of(archive.desks)
-    return Part(items=[_item(row, zones) for _, row in part.items], next=part.next)
+    return Part(items=[_item(archive, row) for _, row in part.items], next=part.next)
 
 
 def meetings_from(
@@ -299,7 +298,7 @@ def meeting_view(archive: Archive, one: OneMeeting) -> MeetingView | None:
     topics = [item.topics for item in details.agenda if item.topics]
     minutes = details.minutes
     return MeetingView(
-        meeting=_item(details.meeting, zones_of(archive.desks)),
+        meeting=_item(archive, details.meeting),
         comment=details.meeting.comment,
         links=[Link(**link) for link in json.loads(details.meeting.links_json)],
         participation=json.loads(details.meeting.participation_json),
@@ -381,9 +380,8 @@ def _meetings_by_id(
     archive: Archive, meeting_ids: Collection[str]
 ) -> dict[str, MeetingItem]:
     """Return these meetings by id."""
-    zones = zones_of(archive.desks)
     rows = archive.lake.read(StoredMeeting, meeting_id=meeting_ids)
-    return {row.meeting_id: _item(row, zones) for row in rows}
+    return {row.meeting_id: _item(archive, row) for row in rows}
 
 
 def has_meetings(archive: Archive) -> bool:
@@ -396,8 +394,8 @@ def has_meetings(archive: Archive) -> bool:
 # --- rows -----------------------------------------------------------------------------
 
 
-def _item(row: StoredMeeting, zones: Mapping[tuple[str, str], str]) -> MeetingItem:
-    timezone = zones.get((row.desk, row.agency), "UTC")
+def _item(archive: Archive, row: StoredMeeting) -> MeetingItem:
+    timezone = archive.zone_of(row.desk, row.agency) or "UTC"
     zone = zone_info(timezone)
     return MeetingItem(
         meeting_id=row.meeting_id,

@@ -24,7 +24,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from news_assets.records.meetings import Meeting, MeetingListing
-from news_assets.sources.civic.meetings import ParseContext
+from news_assets.sources.civic.vendor_meetings import ParseContext
 from news_assets.sources.civic.vendors import read_answers
 from news_assets_tests.quality.extraction import CORPUS
 

@@ -48,11 +48,11 @@ from news_assets.records.derived import (
 from news_assets.records.meetings import (
     Matter,
     MeetingChange,
+    StoredDocument,
     StoredItem,
     StoredMeeting,
 )
 from news_assets.records.model_calls import EnrichmentBatch, ModelCall, ModelState
-from news_assets.records.reading import StoredDocument
 from news_assets.store import upgrade as module
 from news_assets.store.address import Address
 from news_assets.store.backup import back_up, plan_restore, restore

@@ -43,8 +43,8 @@ from news_assets.sources.civic.meeting_prose import (
     decisions_of,
     participation_of,
 )
-from news_assets.sources.civic.meetings import ParseContext, location_of
 from news_assets.sources.civic.moments import clock_of_text, moment_of_text
+from news_assets.sources.civic.vendor_meetings import ParseContext, location_of
 from news_assets.sources.civic.vendors import read_answers
 from news_assets.sources.source_kinds import KINDS
 from news_assets.sources.storable_entries import bounded, unique

@@ -4,8 +4,7 @@ from dataclasses import replace
 from datetime import UTC, date, datetime
 from typing import Final
 
-from news_assets.records.meetings import StoredItem, StoredMeeting
-from news_assets.records.reading import StoredDocument
+from news_assets.records.meetings import StoredDocument, StoredItem, StoredMeeting
 
 DESK_FILE: Final = """\
 desk: cities

@@ -28,8 +28,9 @@ from news_assets.records.content import (
     without_content,
 )
 from news_assets.records.derived import CachedEnrichment, EnrichedArticle, Failure
+from news_assets.records.meetings import StoredDocument
 from news_assets.records.model_calls import ModelCall
-from news_assets.records.reading import WITHDRAWN, StoredDocument
+from news_assets.records.reading import WITHDRAWN
 
 # a document stays while items of other articles have it
 _CLEARED_APART = (

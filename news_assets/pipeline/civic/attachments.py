@@ -37,13 +37,12 @@ from news_assets.ports.services import Fetcher, Lake, PageRequest, Rows, Sandbox
 from news_assets.records.articles import FeedEntry, RawArticle, SourceState
 from news_assets.records.derived import Failure
 from news_assets.records.desks import Access, Desk
-from news_assets.records.meetings import StoredItem
+from news_assets.records.meetings import StoredDocument, StoredItem
 from news_assets.records.reading import (
     WITHDRAWN,
     AgencyDays,
     Page,
     ReadDocument,
-    StoredDocument,
     Validators,
 )
 from news_assets.text.dates import day_of

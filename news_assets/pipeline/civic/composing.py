@@ -24,8 +24,13 @@ from news_assets.pipeline.stage_declaration import Stage, content_hash
 from news_assets.ports.services import Lake, Rows, Sandbox
 from news_assets.records.articles import ArticleRevision, FeedEntry, RawArticle
 from news_assets.records.derived import Failure
-from news_assets.records.meetings import ParticipationFact, StoredItem, StoredMeeting
-from news_assets.records.reading import WITHDRAWN, StoredDocument
+from news_assets.records.meetings import (
+    ParticipationFact,
+    StoredDocument,
+    StoredItem,
+    StoredMeeting,
+)
+from news_assets.records.reading import WITHDRAWN
 from news_assets.sources.civic.meeting_prose import (
     ItemName,
     decisions_of,

@@ -14,12 +14,12 @@ from news_assets.errors import (
 from news_assets.pipeline.civic.meeting_rows import known_rows
 from news_assets.pipeline.poll.poll_loop import Polled
 from news_assets.pipeline.schedule import SUSPECT
+from news_assets.records.councils import Roster
 from news_assets.records.desks import ItemFilters, Source
 from news_assets.records.meetings import (
     Meeting,
     MeetingListing,
     PolledMeetings,
-    Roster,
     StoredMeeting,
 )
 from news_assets.records.reading import Outcome, Page

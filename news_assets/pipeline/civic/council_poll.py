@@ -44,7 +44,7 @@ from news_assets.records.meetings import (
     StoredMeeting,
 )
 from news_assets.records.reading import Outcome, Page
-from news_assets.sources.civic.meetings import ParseContext
+from news_assets.sources.civic.vendor_meetings import ParseContext
 from news_assets.sources.civic.vendors import read, vendor_of
 from news_assets.sources.platforms import file_of
 from news_assets.text.dates import day_of

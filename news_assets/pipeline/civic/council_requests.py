@@ -34,7 +34,7 @@ from news_assets.sources.civic.identity import (
     item_id,
     listed_key,
 )
-from news_assets.sources.civic.meetings import listed_again
+from news_assets.sources.civic.vendor_meetings import listed_again
 
 _logger = logging.getLogger(__name__)
 

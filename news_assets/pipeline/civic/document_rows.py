@@ -29,14 +29,8 @@ from news_assets.pipeline.documents.packet import cut_packet
 from news_assets.ports.services import Lake, Reader, Rows, Sandbox
 from news_assets.records.articles import FeedEntry, RawArticle
 from news_assets.records.content import without_content
-from news_assets.records.meetings import StoredItem, StoredMeeting
-from news_assets.records.reading import (
-    WITHDRAWN,
-    PacketPart,
-    Page,
-    ReadDocument,
-    StoredDocument,
-)
+from news_assets.records.meetings import StoredDocument, StoredItem, StoredMeeting
+from news_assets.records.reading import WITHDRAWN, PacketPart, Page, ReadDocument
 from news_assets.text.fingerprint import sha256
 
 _NOT_IN_PACKET: Final = "not found in the packet"

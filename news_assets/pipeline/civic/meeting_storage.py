@@ -24,18 +24,14 @@ from news_assets.pipeline.poll.entry_rows import EntryChanges
 from news_assets.ports.services import Rows
 from news_assets.records.articles import FeedEntry
 from news_assets.records.councils import (
+    Roster,
     StoredBody,
     StoredMember,
     StoredOffice,
     StoredVote,
 )
 from news_assets.records.desks import Source
-from news_assets.records.meetings import (
-    PolledMeetings,
-    Roster,
-    StoredItem,
-    StoredMeeting,
-)
+from news_assets.records.meetings import PolledMeetings, StoredItem, StoredMeeting
 from news_assets.sources.civic.identity import id_of_key
 from news_assets.text.dates import day_of
 from news_assets.text.fingerprint import article_id, normal_words, sha256

@@ -36,7 +36,7 @@ from news_assets.records.desks import Source
 from news_assets.records.meetings import MeetingListing, Request
 from news_assets.records.reading import Page
 from news_assets.sources.civic.detection import VendorAddress, vendors_of_address
-from news_assets.sources.civic.meetings import ParseContext
+from news_assets.sources.civic.vendor_meetings import ParseContext
 from news_assets.sources.civic.vendors import read, vendor_of
 from news_assets.sources.discovery import (
     CandidateUrl,

@@ -17,7 +17,6 @@ from lxml.html import HtmlElement
 
 from news_assets.records.meetings import AgendaItem, Attachment, Meeting
 from news_assets.sources.civic.meeting_prose import participation_of
-from news_assets.sources.civic.meetings import status_of
 from news_assets.sources.civic.moments import (
     clock_of_text,
     day_of_text,
@@ -29,6 +28,7 @@ from news_assets.sources.civic.numbering import (
     split_number,
 )
 from news_assets.sources.civic.page_values import text_of, title_line
+from news_assets.sources.civic.vendor_meetings import status_of
 from news_assets.text.limits import clean_text
 
 _MAX_NOTES_CHARS = 20_000

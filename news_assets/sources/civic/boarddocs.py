@@ -31,7 +31,6 @@ from news_assets.sources.civic.agenda_pages import (
     visible_lines,
     with_notes,
 )
-from news_assets.sources.civic.meetings import ParseContext, meeting_of
 from news_assets.sources.civic.moments import (
     Moment,
     clock_of_text,
@@ -55,6 +54,7 @@ from news_assets.sources.civic.page_values import (
     tree_of,
     words_at,
 )
+from news_assets.sources.civic.vendor_meetings import ParseContext, meeting_of
 from news_assets.sources.html_document import base_of, select
 
 _EXPECTED = "an answer of BoardDocs"

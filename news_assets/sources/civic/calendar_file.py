@@ -14,11 +14,6 @@ from news_assets.errors import SourceError
 from news_assets.records.meetings import Link, Meeting, MeetingListing
 from news_assets.records.reading import Page
 from news_assets.sources.civic.identity import digest
-from news_assets.sources.civic.meetings import (
-    ParseContext,
-    location_of,
-    meeting_of,
-)
 from news_assets.sources.civic.moments import Moment
 from news_assets.sources.civic.page_values import (
     Requests,
@@ -27,6 +22,11 @@ from news_assets.sources.civic.page_values import (
     requests_to,
     title_line,
     unique_links,
+)
+from news_assets.sources.civic.vendor_meetings import (
+    ParseContext,
+    location_of,
+    meeting_of,
 )
 from news_assets.text.dates import zone_info
 from news_assets.text.html import decode, plain_text

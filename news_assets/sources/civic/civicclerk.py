@@ -20,7 +20,6 @@ from news_assets.records.meetings import (
     Request,
 )
 from news_assets.records.reading import Page
-from news_assets.sources.civic.meetings import ParseContext, meeting_of
 from news_assets.sources.civic.moments import utc_time, wall_clock
 from news_assets.sources.civic.page_values import (
     Object,
@@ -35,6 +34,7 @@ from news_assets.sources.civic.page_values import (
     unique_links,
     url_at,
 )
+from news_assets.sources.civic.vendor_meetings import ParseContext, meeting_of
 from news_assets.text.urls import host_of, web_url
 
 _EXPECTED = "an answer of CivicClerk"

@@ -21,7 +21,6 @@ from lxml.html import HtmlElement
 
 from news_assets.records.meetings import Link, Meeting, MeetingListing, Request
 from news_assets.records.reading import Page
-from news_assets.sources.civic.meetings import ParseContext, meeting_of
 from news_assets.sources.civic.moments import Moment, day_of_text
 from news_assets.sources.civic.page_values import (
     Requests,
@@ -32,6 +31,7 @@ from news_assets.sources.civic.page_values import (
     text_of,
     tree_of,
 )
+from news_assets.sources.civic.vendor_meetings import ParseContext, meeting_of
 from news_assets.sources.html_document import base_of, select
 from news_assets.sources.storable_entries import problem_if
 

@@ -28,7 +28,6 @@ from news_assets.sources.civic.agenda_pages import (
     notes_beside,
     visible_lines,
 )
-from news_assets.sources.civic.meetings import ParseContext, meeting_of
 from news_assets.sources.civic.moments import Moment, day_of_text
 from news_assets.sources.civic.numbering import first_file
 from news_assets.sources.civic.page_values import (
@@ -42,6 +41,7 @@ from news_assets.sources.civic.page_values import (
     unique_links,
     words_at,
 )
+from news_assets.sources.civic.vendor_meetings import ParseContext, meeting_of
 from news_assets.sources.html_document import base_of, select
 from news_assets.sources.storable_entries import problem_if
 

@@ -38,11 +38,6 @@ from news_assets.sources.civic.agenda_pages import (
     notes_beside,
     texts_of_row,
 )
-from news_assets.sources.civic.meetings import (
-    ParseContext,
-    location_of,
-    meeting_of,
-)
 from news_assets.sources.civic.moments import Moment, day_of_text, wall_clock
 from news_assets.sources.civic.page_values import (
     Object,
@@ -57,6 +52,11 @@ from news_assets.sources.civic.page_values import (
     text_of,
     tree_of,
     unique_links,
+)
+from news_assets.sources.civic.vendor_meetings import (
+    ParseContext,
+    location_of,
+    meeting_of,
 )
 from news_assets.sources.html_document import base_of
 

@@ -27,7 +27,6 @@ from news_assets.records.meetings import (
 from news_assets.records.reading import Page
 from news_assets.sources.civic.agenda_pages import agenda_of, notes_beside
 from news_assets.sources.civic.meeting_prose import decision_of
-from news_assets.sources.civic.meetings import ParseContext, meeting_of
 from news_assets.sources.civic.moments import Moment, moment_of_text
 from news_assets.sources.civic.page_values import (
     Object,
@@ -50,6 +49,7 @@ from news_assets.sources.civic.page_values import (
     unique_links,
     words_at,
 )
+from news_assets.sources.civic.vendor_meetings import ParseContext, meeting_of
 from news_assets.sources.html_document import base_of, select
 from news_assets.sources.storable_entries import optional_url
 from news_assets.text.html import plain_text

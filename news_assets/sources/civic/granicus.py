@@ -37,11 +37,6 @@ from news_assets.sources.civic.agenda_pages import (
     with_notes,
 )
 from news_assets.sources.civic.identity import listed_key
-from news_assets.sources.civic.meetings import (
-    ParseContext,
-    location_of,
-    meeting_of,
-)
 from news_assets.sources.civic.moments import (
     Moment,
     clock_of_text,
@@ -69,6 +64,11 @@ from news_assets.sources.civic.page_values import (
     unique_links,
     words_at,
     xml_of,
+)
+from news_assets.sources.civic.vendor_meetings import (
+    ParseContext,
+    location_of,
+    meeting_of,
 )
 from news_assets.sources.html_document import base_of, select, title_of, words_of
 from news_assets.text.urls import web_url

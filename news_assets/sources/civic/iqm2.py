@@ -30,7 +30,6 @@ from news_assets.sources.civic.agenda_pages import (
     with_notes,
 )
 from news_assets.sources.civic.meeting_prose import decision_of
-from news_assets.sources.civic.meetings import ParseContext, meeting_of
 from news_assets.sources.civic.moments import moment_of_text
 from news_assets.sources.civic.page_values import (
     Requests,
@@ -49,6 +48,7 @@ from news_assets.sources.civic.page_values import (
     tree_of,
     words_at,
 )
+from news_assets.sources.civic.vendor_meetings import ParseContext, meeting_of
 from news_assets.sources.html_document import base_of, select, words_of
 from news_assets.sources.storable_entries import or_none
 

@@ -22,29 +22,21 @@ from urllib.parse import quote, urlencode, urlsplit
 
 from lxml import etree
 
+from news_assets.records.councils import Body, Office, Person, Roster
 from news_assets.records.meetings import (
     AgendaItem,
     Attachment,
-    Body,
     Decision,
     ItemVotes,
     Location,
     MatterSponsors,
     Meeting,
     MeetingListing,
-    Office,
-    Person,
     Request,
-    Roster,
     Vote,
 )
 from news_assets.records.reading import Page
 from news_assets.sources.civic.legistar_pages import parse as parse_pages
-from news_assets.sources.civic.meetings import (
-    ParseContext,
-    location_of,
-    meeting_of,
-)
 from news_assets.sources.civic.moments import (
     day_of_text,
     moment_of_texts,
@@ -63,6 +55,11 @@ from news_assets.sources.civic.page_values import (
     unique_links,
     url_at,
     xml_of,
+)
+from news_assets.sources.civic.vendor_meetings import (
+    ParseContext,
+    location_of,
+    meeting_of,
 )
 from news_assets.sources.storable_entries import problem_if
 from news_assets.text.urls import web_url

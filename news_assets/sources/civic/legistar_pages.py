@@ -29,11 +29,6 @@ from news_assets.sources.civic.agenda_pages import (
     with_notes,
 )
 from news_assets.sources.civic.identity import listed_key
-from news_assets.sources.civic.meetings import (
-    ParseContext,
-    location_of,
-    meeting_of,
-)
 from news_assets.sources.civic.moments import moment_of_texts
 from news_assets.sources.civic.page_values import (
     Requests,
@@ -50,6 +45,11 @@ from news_assets.sources.civic.page_values import (
     text_of,
     tree_of,
     words_at,
+)
+from news_assets.sources.civic.vendor_meetings import (
+    ParseContext,
+    location_of,
+    meeting_of,
 )
 from news_assets.sources.html_document import base_of, select, words_of
 from news_assets.sources.storable_entries import or_none

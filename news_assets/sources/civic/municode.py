@@ -28,11 +28,6 @@ from news_assets.records.meetings import (
 )
 from news_assets.records.reading import Page
 from news_assets.sources.civic.agenda_pages import agenda_of, notes_beside
-from news_assets.sources.civic.meetings import (
-    ParseContext,
-    location_of,
-    meeting_of,
-)
 from news_assets.sources.civic.moments import (
     Moment,
     clock_of_text,
@@ -60,6 +55,11 @@ from news_assets.sources.civic.page_values import (
     tree_of,
     unique_links,
     words_at,
+)
+from news_assets.sources.civic.vendor_meetings import (
+    ParseContext,
+    location_of,
+    meeting_of,
 )
 from news_assets.sources.html_document import base_of, select
 from news_assets.sources.storable_entries import or_none

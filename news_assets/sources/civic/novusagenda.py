@@ -29,11 +29,6 @@ from news_assets.sources.civic.agenda_pages import (
     visible_lines,
 )
 from news_assets.sources.civic.identity import listed_key
-from news_assets.sources.civic.meetings import (
-    ParseContext,
-    location_of,
-    meeting_of,
-)
 from news_assets.sources.civic.moments import Moment, clock_of_text, day_of_text
 from news_assets.sources.civic.numbering import first_file, number_alone
 from news_assets.sources.civic.page_values import (
@@ -48,6 +43,11 @@ from news_assets.sources.civic.page_values import (
     title_line,
     tree_of,
     unique_links,
+)
+from news_assets.sources.civic.vendor_meetings import (
+    ParseContext,
+    location_of,
+    meeting_of,
 )
 from news_assets.sources.html_document import base_of, select
 

@@ -41,11 +41,6 @@ from news_assets.sources.civic.agenda_pages import (
     page_of_item,
     texts_of_row,
 )
-from news_assets.sources.civic.meetings import (
-    ParseContext,
-    location_of,
-    meeting_of,
-)
 from news_assets.sources.civic.moments import (
     day_of_text,
     moment_of_text,
@@ -65,6 +60,11 @@ from news_assets.sources.civic.page_values import (
     tree_of,
     unique_links,
     words_at,
+)
+from news_assets.sources.civic.vendor_meetings import (
+    ParseContext,
+    location_of,
+    meeting_of,
 )
 from news_assets.sources.html_document import base_of, select
 

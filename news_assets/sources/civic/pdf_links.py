@@ -17,7 +17,6 @@ from news_assets.records.desks import Selectors
 from news_assets.records.meetings import Link, Meeting, MeetingListing
 from news_assets.records.reading import Page
 from news_assets.sources.civic.identity import listed_key
-from news_assets.sources.civic.meetings import ParseContext, meeting_of, role_of
 from news_assets.sources.civic.moments import Moment, moment_of_text
 from news_assets.sources.civic.page_values import (
     Requests,
@@ -30,6 +29,7 @@ from news_assets.sources.civic.page_values import (
     tree_of,
     words_at,
 )
+from news_assets.sources.civic.vendor_meetings import ParseContext, meeting_of, role_of
 from news_assets.sources.html_document import base_of, select
 from news_assets.sources.storable_entries import problem_if
 

@@ -23,11 +23,6 @@ from news_assets.records.meetings import (
 )
 from news_assets.records.reading import Page
 from news_assets.sources.civic.agenda_pages import agenda_of, notes_beside
-from news_assets.sources.civic.meetings import (
-    ParseContext,
-    location_of,
-    meeting_of,
-)
 from news_assets.sources.civic.moments import (
     moment_of_texts,
     wall_clock,
@@ -56,6 +51,11 @@ from news_assets.sources.civic.page_values import (
     unique_links,
     url_at,
     words_at,
+)
+from news_assets.sources.civic.vendor_meetings import (
+    ParseContext,
+    location_of,
+    meeting_of,
 )
 from news_assets.sources.html_document import base_of, select
 from news_assets.sources.storable_entries import or_none, problem_if

@@ -52,9 +52,9 @@ from news_assets.sources.civic import (
     primegov,
 )
 from news_assets.sources.civic.identity import listed_key, merged, with_votes
-from news_assets.sources.civic.meetings import ParseContext
 from news_assets.sources.civic.numbering import with_matter_numbers
 from news_assets.sources.civic.page_values import Requests
+from news_assets.sources.civic.vendor_meetings import ParseContext
 from news_assets.sources.platforms import (
     file_of,
     protection_of_page,

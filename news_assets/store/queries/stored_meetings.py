@@ -20,10 +20,10 @@ from news_assets.records.councils import (
 )
 from news_assets.records.derived import EnrichedArticle
 from news_assets.records.meetings import (
+    StoredDocument,
     StoredItem,
     StoredMeeting,
 )
-from news_assets.records.reading import StoredDocument
 from news_assets.store.lake import Lake
 from news_assets.store.tables import made_of, stated
 from news_assets.store.transaction import Snapshot

@@ -25,8 +25,7 @@ from news_assets.records.content import (
     without_content,
 )
 from news_assets.records.derived import CachedEnrichment
-from news_assets.records.meetings import StoredItem
-from news_assets.records.reading import StoredDocument
+from news_assets.records.meetings import StoredDocument, StoredItem
 from news_assets.store.backup import back_up, delete_daily_backups
 from news_assets.store.lake import Lake
 from news_assets.store.maintenance import maintain

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from news_assets.records.articles import RawArticle
-from news_assets.records.reading import StoredDocument
+from news_assets.records.meetings import StoredDocument
 from news_assets.store.queries.backlog import pending_entries, stale_rows
 from news_assets.store.queries.freshness import desk_gaps
 from news_assets_tests.pipeline.civic.conftest import (

@@ -15,8 +15,12 @@ from news_assets.pipeline.schedule import due_sources
 from news_assets.ports.search_index import SearchQuery
 from news_assets.records.articles import FeedEntry, RawArticle, SourceState
 from news_assets.records.derived import EnrichedArticle, Failure, IndexedDocument
-from news_assets.records.meetings import Matter, StoredItem, StoredMeeting
-from news_assets.records.reading import StoredDocument
+from news_assets.records.meetings import (
+    Matter,
+    StoredDocument,
+    StoredItem,
+    StoredMeeting,
+)
 from news_assets.store.lake import Lake
 from news_assets.store.queries.backlog import pending_entries, stale_rows
 from news_assets_tests.pipeline.civic.conftest import MEETING, REPORT, attachment

@@ -10,8 +10,7 @@ import pytest
 
 from news_assets.pipeline.articles.withdrawal import bring_back, withdraw
 from news_assets.records.articles import RawArticle
-from news_assets.records.meetings import Matter, StoredMeeting
-from news_assets.records.reading import StoredDocument
+from news_assets.records.meetings import Matter, StoredDocument, StoredMeeting
 from news_assets.store.queries.backlog import pending_entries
 from news_assets_tests.pipeline.civic.conftest import (
     MEETING,

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 from news_assets.records.desks import Selectors
 from news_assets.records.meetings import Meeting, MeetingListing
 from news_assets.records.reading import Page
-from news_assets.sources.civic.meetings import ParseContext
+from news_assets.sources.civic.vendor_meetings import ParseContext
 from news_assets.sources.civic.vendors import CIVIC_KINDS, read
 
 ZONE = "America/Chicago"

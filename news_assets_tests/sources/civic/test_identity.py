@@ -3,8 +3,8 @@ from datetime import date, time
 
 from news_assets.records.meetings import Link, Meeting, MeetingListing
 from news_assets.sources.civic.identity import changed_days, fingerprints
-from news_assets.sources.civic.meetings import meeting_of
 from news_assets.sources.civic.moments import Moment
+from news_assets.sources.civic.vendor_meetings import meeting_of
 from news_assets_tests.sources.civic.answers import context
 
 

@@ -13,12 +13,12 @@ import pytest
 
 from news_assets.records.meetings import AgendaItem, Link, Location, Meeting
 from news_assets.sources.civic.identity import item_id, meeting_id, owner_of
-from news_assets.sources.civic.meetings import (
+from news_assets.sources.civic.moments import Moment
+from news_assets.sources.civic.vendor_meetings import (
     location_of,
     meeting_of,
     says_cancelled,
 )
-from news_assets.sources.civic.moments import Moment
 from news_assets_tests.sources.civic.answers import context, local
 
 TODAY = date(2026, 3, 10)
