@@ -122,9 +122,9 @@ class MatterSponsors:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Decision:
-    """What was decided on an item, in the vendor's words: "adopted", "Pass", "5-2", and
-    who moved and seconded it.
+class ItemOutcome:
+    """What became of an item, in the vendor's words: "adopted", "Pass", "5-2", and who
+    moved and seconded it. What minutes say of it is `StoredItem.decision`.
     """
 
     action: str = ""
@@ -136,9 +136,9 @@ class Decision:
     def __bool__(self) -> bool:
         return any((self.action, self.result, self.tally, self.mover))
 
-    def completed(self, other: "Decision") -> "Decision":
+    def completed(self, other: "ItemOutcome") -> "ItemOutcome":
         """Return the outcome with what only the other one states."""
-        return Decision(
+        return ItemOutcome(
             action=self.action or other.action,
             result=self.result or other.result,
             tally=self.tally or other.tally,
@@ -172,7 +172,7 @@ class AgendaItem:
     votes: tuple[Vote, ...] = ()
     attachments: tuple[Attachment, ...] = ()
     details_urls: tuple[str, ...] = ()
-    outcome: Decision = Decision()
+    outcome: ItemOutcome = ItemOutcome()
     matter_status: str = ""
     version: str = ""
     has_votes: bool = False

@@ -268,14 +268,14 @@ class _Checks(NamedTuple):
         """Return the time since which a document should have been checked; None for one
         that is not checked.
         """
+        passed_at = self.passed_at.get(entry.source_id)
         if entry.day < self.today:
             return None
-        if (
-            entry.day > self.today + CHECKED_AHEAD
-            and entry.source_id not in self.checking
-        ):
-            return None
-        return self.passed_at.get(entry.source_id)
+        if entry.day <= self.today + CHECKED_AHEAD:
+            return passed_at
+        if entry.source_id in self.checking:
+            return passed_at
+        return None
 
 
 # --- fetch and read -------------------------------------------------------------------

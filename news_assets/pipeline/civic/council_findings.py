@@ -41,27 +41,32 @@ Days = tuple[date, date]  # the first and the last
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class CouncilFindings:
-    """What the answers of one poll say so far.
+    """What the answers of one poll say so far. `council_poll` adds what an answer says,
+    `council_requests` what need not be requested or is left for the next poll.
+
+    Meetings are named by their keys (`listed_key`) until they are stored.
 
     Attributes:
         now: The time at which the poll began.
         stored: The stored meetings of the source's agency.
-        days: The days whose meetings are requested.
+        days: The days whose meetings are requested; a change signal narrows them.
         is_pass: Whether the poll is a pass over all days.
+        listings: What the pages of the calendar list.
         partial: What completes a listed meeting, such as the page of its agenda.
-        from_lake: Meetings on days without a change, as they were listed last.
-        known: The stored rows of listed meetings, by key.
+        votes: Answers with votes or sponsors.
+        signals: Hash of each day that the change signal listed.
         read_agendas: Keys of the meetings whose items are known, or that have none.
         unread_agendas: Keys of those whose items could not be read.
         undetailed: Keys of those with items whose own pages could not be read.
-        signals: Hash of each day that the change signal listed.
+        failed_versions: Versions of the items whose votes could not be read.
+        page: The first answer that could be read.
         error: Why a listing could not be read, with its `outcome`.
         is_whole: Whether every listing that was requested is there.
-        has_deferred_items: Whether items are left for the next poll.
-        votes: Answers with votes or sponsors.
+        from_lake: Meetings on days without a change, as they were listed last.
+        known: The stored rows of listed meetings, by key.
         requested_versions: Versions of the items whose votes were requested; None
             before that.
-        failed_versions: Those whose votes could not be read.
+        has_deferred_items: Whether items are left for the next poll.
     """
 
     source: Source
@@ -72,24 +77,26 @@ class CouncilFindings:
     days: Days
     is_pass: bool
     is_of_past: bool
+    # what the answers say
     listings: list[MeetingListing] = field(default_factory=list)
     partial: list[Meeting] = field(default_factory=list)
-    from_lake: list[Meeting] = field(default_factory=list)
-    known: dict[str, StoredMeeting] = field(default_factory=dict)
+    votes: list[MeetingListing] = field(default_factory=list)
+    rosters: list[Roster] = field(default_factory=list)
+    signals: dict[str, str] | None = None
     read_agendas: set[str] = field(default_factory=set)
     unread_agendas: set[str] = field(default_factory=set)
     undetailed: set[str] = field(default_factory=set)
-    signals: dict[str, str] | None = None
+    failed_versions: set[str] = field(default_factory=set)
     page: Page | None = None
     error: FetchError | SourceError | None = None
     outcome: Outcome = "failed"
     elapsed_ms: int = 0
     is_whole: bool = True
-    has_deferred_items: bool = False
-    votes: list[MeetingListing] = field(default_factory=list)
-    rosters: list[Roster] = field(default_factory=list)
+    # what is requested, and what need not be
+    from_lake: list[Meeting] = field(default_factory=list)
+    known: dict[str, StoredMeeting] = field(default_factory=dict)
     requested_versions: set[str] | None = None
-    failed_versions: set[str] = field(default_factory=set)
+    has_deferred_items: bool = False
 
     def note(self, problem: str) -> None:
         """Log what could not be read, or was left for the next poll."""

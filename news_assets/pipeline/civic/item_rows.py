@@ -25,7 +25,7 @@ from news_assets.records.desks import ItemFilters, Source
 from news_assets.records.meetings import (
     AgendaItem,
     Attachment,
-    Decision,
+    ItemOutcome,
     Matter,
     PolledMeetings,
     StoredItem,
@@ -346,8 +346,8 @@ def _with_former_details(item: AgendaItem, before: StoredItem | None) -> AgendaI
     )
 
 
-def _outcome_of(item: StoredItem) -> Decision:
-    return Decision(
+def _outcome_of(item: StoredItem) -> ItemOutcome:
+    return ItemOutcome(
         action=item.action,
         result=item.result,
         tally=item.tally,

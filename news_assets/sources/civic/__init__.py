@@ -6,9 +6,10 @@ vendors          kind -> Vendor: how an answer is read, and which requests give
                  separates refusals, empty and stale answers
 one or two modules per vendor: page -> MeetingListing with the vendor's own ids
 
-What all vendors share: `moments` (local days and hours), `meetings` (status, roles of
-links, locations), `page_values` and `agenda_pages` (values of pages), `numbering`,
-`identity` (ids of our own, change signals), and `meeting_prose` (what texts say).
+What all vendors share: `moments` (local days and hours), `vendor_meetings` (status,
+roles of links, locations), `page_values` and `agenda_pages` (values of pages),
+`numbering`, `identity` (ids of our own, change signals), and `meeting_prose` (what texts
+say).
 `detection` recognises the vendor of an address or a page.
 
 The hosts of all clients of a vendor share `slots` concurrent requests, each slot with a

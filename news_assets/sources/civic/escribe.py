@@ -16,7 +16,7 @@ from lxml.html import HtmlElement
 
 from news_assets.records.meetings import (
     AgendaItem,
-    Decision,
+    ItemOutcome,
     Link,
     Location,
     Meeting,
@@ -199,7 +199,7 @@ def _title_above(element: HtmlElement, titles: dict[HtmlElement, str]) -> str:
     return ""
 
 
-def _decision(element: HtmlElement) -> tuple[Decision, tuple[Vote, ...]]:
+def _decision(element: HtmlElement) -> tuple[ItemOutcome, tuple[Vote, ...]]:
     """Return the last decided motion of an item; agendas have motions without a result."""
     for motion in reversed(select(element, ".AgendaItemMotion")):
         result = words_at(motion, ".MotionResult")
@@ -213,7 +213,7 @@ def _decision(element: HtmlElement) -> tuple[Decision, tuple[Vote, ...]]:
         for row in select(motion, ".MotionVoters tr"):
             facts[words_at(row, ".VoterVote")] = words_at(row, ".VotesUsers")
         return decision_of(facts)
-    return Decision(), ()
+    return ItemOutcome(), ()
 
 
 # --- requests -------------------------------------------------------------------------

@@ -26,7 +26,7 @@ from news_assets.records.councils import Body, Office, Person, Roster
 from news_assets.records.meetings import (
     AgendaItem,
     Attachment,
-    Decision,
+    ItemOutcome,
     ItemVotes,
     Location,
     MatterSponsors,
@@ -395,8 +395,8 @@ def _item(
     )
 
 
-def _outcome(row: Object) -> Decision:
-    return Decision(
+def _outcome(row: Object) -> ItemOutcome:
+    return ItemOutcome(
         action=text_at(row, "EventItemActionName"),
         result=text_at(row, "EventItemPassedFlagName"),
         tally=text_at(row, "EventItemTally"),

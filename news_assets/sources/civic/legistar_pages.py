@@ -15,7 +15,7 @@ from lxml.html import HtmlElement
 
 from news_assets.records.meetings import (
     AgendaItem,
-    Decision,
+    ItemOutcome,
     Link,
     Meeting,
     MeetingListing,
@@ -280,7 +280,7 @@ def _item(cells: _Cells, sequence: int, base: str) -> AgendaItem:
         matter_id=or_none(own_id),
         matter_type=or_none(text_of(cells.get("type"))),
         details_urls=tuple(_detail_pages(cells, links, base)),
-        outcome=Decision(
+        outcome=ItemOutcome(
             action=text_of(cells.get("action")), result=text_of(cells.get("result"))
         ),
         attachments=attachments_of(titled),
@@ -342,7 +342,7 @@ def _history(tree: HtmlElement, page: Page) -> Meeting:
         sequence=0,
         title="",
         votes=tuple(votes),
-        outcome=Decision(
+        outcome=ItemOutcome(
             mover=_stated(tree, "_hypMover", "_lblMover"),
             seconder=_stated(tree, "_hypSeconder", "_lblSeconder"),
         ),

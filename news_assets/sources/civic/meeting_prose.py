@@ -19,7 +19,7 @@ from itertools import islice, pairwise
 from typing import Final, NamedTuple
 
 from news_assets.records.meetings import (
-    Decision,
+    ItemOutcome,
     ParticipationFact,
     ParticipationKind,
     Vote,
@@ -456,7 +456,7 @@ _VALUES: Final = {
 }
 
 
-def decision_of(facts: Mapping[str, str]) -> tuple[Decision, tuple[Vote, ...]]:
+def decision_of(facts: Mapping[str, str]) -> tuple[ItemOutcome, tuple[Vote, ...]]:
     """Return the outcome and votes of labels and their values: {"result": "ADOPTED [4
     TO 1]", "ayes": "Ruiz, Chen"}.
     """
@@ -465,7 +465,7 @@ def decision_of(facts: Mapping[str, str]) -> tuple[Decision, tuple[Vote, ...]]:
         named[_COUNT.sub("", name).strip(": ").lower()] = value
     result = _LABEL.sub("", named.get("result", ""))
     tally = _TALLY.search(result)
-    outcome = Decision(
+    outcome = ItemOutcome(
         result=_TALLY.sub("", result).strip(),
         tally=tally["tally"] if tally else "",
         mover=_LABEL.sub("", named.get("mover", "")),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from news_assets.records.meetings import Decision, Vote
+from news_assets.records.meetings import ItemOutcome, Vote
 from news_assets.sources.civic.meeting_prose import (
     ItemName,
     decision_of,
@@ -194,7 +194,7 @@ def test_a_decision_of_an_item_that_is_not_known_is_not_given_to_the_one_before(
     assert decisions_of(text, [BUSES, SIGN]) == {"5": "RESULT: DENIED"}
 
 
-DECIDED = Decision(
+DECIDED = ItemOutcome(
     result="Carried", tally="4 to 1", mover="A. Ruiz", seconder="B. Chen"
 )
 VOTES = (Vote(person="A. Ruiz", value="Aye"), Vote(person="C. Okafor", value="Nay"))
