@@ -59,7 +59,7 @@ test: $(VENV)/.installed $(if $(SLOW),$(TOOLS)/.installed)  ## run the tests: ev
 test-all: $(VENV)/.installed $(VENV)/.small_model $(TOOLS)/.installed  ## run all tests, also the exhaustive, which repeat with more what others prove
 	$(PYTEST) $$(($(PROCESSORS) + 2))
 
-ci: $(VENV)/.installed  ## what .ci/run runs: `make lint` beside `make test SLOW=1`; keeps its numbers in .news/ci and says what moved
+ci: $(VENV)/.installed  ## what .ci/run runs: `make lint` and `make test SLOW=1`; keeps its numbers in .news/ci and says what moved
 	@$(BIN)/python -m news_assets_tests.ci
 
 ui: $(VENV)/.runtime  ## open the Dagster UI on port 3000, with the sample site beside it

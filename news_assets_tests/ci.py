@@ -1,5 +1,5 @@
-"""`make ci`: runs lint beside the tests, keeps the numbers of both and of the structure
-of the code, and says which moved since the newest kept run.
+"""`make ci`: runs lint and the tests, keeps their numbers and those of the structure of
+the code, and says which moved since the newest kept run.
 
 A run is a JSON file like those of `make bench`, and beside it what the tests cost, in
 the folder `$CI_ARTIFACTS` or `.news/ci`. A missed goal of the structure is no failure.
@@ -7,11 +7,9 @@ the folder `$CI_ARTIFACTS` or `.news/ci`. A missed goal of the structure is no f
 
 import os
 import shutil
-import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -41,61 +39,34 @@ class Step:
     is_check: bool = True
 
 
-LINT: Final = Step("lint", ("make", "lint"), kept="no issues found")
-STRUCTURE: Final = Step(
-    "structure",
-    (sys.executable, "-m", "news_assets_tests.quality.structure"),
-    is_check=False,
+_COLLECT: Final = f"{sys.executable} -m pytest --collect-only -qq >/dev/null"
+STEPS: Final = (
+    Step("lint", ("make", "lint"), kept="no issues found"),
+    Step(
+        "structure",
+        (sys.executable, "-m", "news_assets_tests.quality.structure"),
+        is_check=False,
+    ),
+    # The processes of the tests begin together and would each compile all that they
+    # import: a minute of CPU.
+    Step("compilation", ("sh", "-c", _COLLECT)),
+    Step("tests", ("make", "test", "SLOW=1"), kept="minutes of CPU"),
 )
-# One process compiles what all tests import. Four that begin together would each compile
-# all of it: a minute of CPU.
-COLLECTION: Final = Step(
-    "collection",
-    (sys.executable, "-m", "pytest", "--collect-only", "-q", "-m", "not exhaustive"),
-    kept=" collected in ",
-)
-TESTS: Final = Step("tests", ("make", "test", "SLOW=1"), kept="minutes of CPU")
 
 
-def add(run: Run, step: Step, run_command: Callable[..., tuple[int, str]]) -> str:
-    """Run a step, add its numbers to the run, and return its output."""
-    started = time.monotonic()
-    code, text = run_command(step.command)
-    seconds = round(time.monotonic() - started, 1)
-    lines = [line for line in text.splitlines() if step.kept in line]
-    figures = figures_of("\n".join(lines))
-    run.figures[step.name] = {**figures, "seconds: #": [seconds]}
-    run.seconds[step.name] = seconds
-    if code and step.is_check:
-        run.failed.append(step.name)
-    return text
-
-
-def quiet_output_of(command: Sequence[str]) -> tuple[int, str]:
-    """Run a command, and return its exit code and what it printed."""
-    done = subprocess.run(
-        command,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
-    return done.returncode, done.stdout
-
-
-def run_steps(
-    run: Run, beside: Sequence[Step], before: Sequence[Step], shown: Step
-) -> None:
-    """Run the steps `beside` one after the other, and at the same time those `before`
-    and then the one that shows its output. Those beside it print theirs at the end.
-    """
-    with ThreadPoolExecutor(1) as pool:
-        waiting = [pool.submit(add, run, step, quiet_output_of) for step in beside]
-        for step in before:
-            add(run, step, quiet_output_of)
-        add(run, shown, output_of)
-    for step, done in zip(beside, waiting, strict=True):
-        print(f"== {step.name}\n{done.result()}", end="")
+def run_steps(run: Run, steps: Sequence[Step]) -> None:
+    """Run the steps, also after one that failed, and add their numbers to the run."""
+    for step in steps:
+        print(f"== {step.name}", flush=True)
+        started = time.monotonic()
+        code, text = output_of(step.command)
+        seconds = round(time.monotonic() - started, 1)
+        lines = [line for line in text.splitlines() if step.kept in line]
+        figures = figures_of("\n".join(lines))
+        run.figures[step.name] = {**figures, "seconds: #": [seconds]}
+        run.seconds[step.name] = seconds
+        if code and step.is_check:
+            run.failed.append(step.name)
 
 
 def keep_and_compare(run: Run, folder: Path, costs: Path) -> None:
@@ -111,7 +82,7 @@ def keep_and_compare(run: Run, folder: Path, costs: Path) -> None:
 def main() -> int:
     """Run everything; return 1 if lint or a test failed."""
     run = new_run()
-    run_steps(run, [LINT, STRUCTURE], [COLLECTION], TESTS)
+    run_steps(run, STEPS)
     keep_and_compare(run, Path(os.environ.get("CI_ARTIFACTS", ".news/ci")), COSTS)
     if run.failed:
         print(f"failed: {', '.join(run.failed)}")
