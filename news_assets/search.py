@@ -78,7 +78,7 @@ class Index:
         self._index = index
         self._close = close
         self._embedder = Lazy(open_embedder)
-        self._matching_embedder = Lazy(self._checked_embedder)
+        self._is_model_checked = False
 
     def search(
         self,
@@ -120,7 +120,7 @@ class Index:
         """
         is_by_meaning = mode != "keyword" and has_meaning(text)
         if is_by_meaning:
-            self._matching_embedder.open()  # raises if the index has another model
+            self._check_model()
             vector = vector or self.vector_of(text)
         else:
             vector = None
@@ -190,12 +190,14 @@ class Index:
         """Return whether the model reads most documents, counted by language."""
         from news_assets.clients.embedding.exported_models import can_read
 
-        return can_read(self._matching_embedder.open().model, languages)
+        return can_read(self._embedder.open().model, languages)
 
-    def _checked_embedder(self) -> Embedder:
-        """Return the model for queries. Raises IndexingError if the vectors of the
-        index are of another model.
+    def _check_model(self) -> None:
+        """Raise IndexingError if the vectors of the index are of another model than that
+        for queries.
         """
+        if self._is_model_checked:
+            return
         embedder = self._embedder.open()
         stored = self._index.vector_model()
         if stored not in (None, embedder.model):
@@ -204,7 +206,7 @@ class Index:
                 f" search by words, set NEWS_EMBEDDING_MODEL to {stored}, or embed everything with"
                 f" {embedder.model}, then run `news-assets rebuild search`"
             )
-        return embedder
+        self._is_model_checked = True
 
     def close(self) -> None:
         """Close files and connections."""

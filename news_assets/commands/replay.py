@@ -38,8 +38,8 @@ from news_assets.pipeline.articles.replayed_article import (
     replay_articles,
     store_replayed,
 )
-from news_assets.pipeline.batches import store_apart
 from news_assets.pipeline.stages import STAGES
+from news_assets.pipeline.storing import store_apart
 from news_assets.ports.services import Sandbox
 from news_assets.records.articles import RawArticle
 from news_assets.records.desks import Desk

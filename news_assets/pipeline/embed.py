@@ -5,11 +5,10 @@ made in `clients/embedding`.
 import hashlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from functools import partial
 
 from news_assets.errors import EmbedError, IndexingError, NewsAssetsError
-from news_assets.pipeline.failures import states_of, store_derived
 from news_assets.pipeline.stage_declaration import Stage, of_articles
+from news_assets.pipeline.storing import states_of, store_derived
 from news_assets.ports.search_index import Embedder, SearchIndex
 from news_assets.ports.services import Lake, Reader, Sandbox
 from news_assets.records.articles import RawArticle
@@ -51,17 +50,22 @@ def embed_batch(
         articles = reader.read(RawArticle, keys, outcome=["ok"], **of_articles(only))
         enriched = {row.article_id: row for row in reader.read(EnrichedArticle, keys)}
         stored = {row.article_id: row for row in reader.read(ArticleEmbedding, keys)}
-    store = partial(store_derived, stage=stage, keys=keys, read=states_of(articles))
+    read_states = states_of(articles)
+
+    def store(changed: Sequence[ArticleEmbedding]) -> list[ArticleEmbedding]:
+        now = clock()  # from which failed attempts count
+        return lake.transact(
+            lambda rows: store_derived(rows, stage, keys, changed, read_states, now)
+        )
+
     may_have_lost = only is not None or _has_lost_articles(stored, articles)
     written = 0
     # at least once: rows of lost articles are deleted
     for start in range(0, len(articles) or 1, _STORED_TOGETHER):
         some = articles[start : start + _STORED_TOGETHER]
         changed = embed_articles(some, enriched, stored, embedder, sandbox, clock())
-        if not (changed or may_have_lost):
-            continue
-        ended_at = clock()  # from which failed attempts count
-        written += len(lake.transact(partial(store, changed=changed, now=ended_at)))
+        if changed or may_have_lost:
+            written += len(store(changed))
     return written
 
 

@@ -1,19 +1,15 @@
 """What failed: the outcome of an error, and one row per article and stage with the
-number of attempts and the time of the next one. Also stores the rows that a stage made
-of articles.
+number of attempts and the time of the next one.
 
-A stage reads its articles, works on them for seconds or minutes, and writes in one
-short transaction. A row is stored only while its article is still as it was read; what
-changed meanwhile is outdated again and done by the next run. A failure is deleted once
-the stage succeeds; `store/queries/backlog.py` holds work back until it is due. When an
-article is fetched again is decided in `pipeline/articles/attempts.py`.
+A failure is deleted once the stage succeeds; `store/queries/backlog.py` holds work back
+until it is due. When an article is fetched again is decided in
+`pipeline/articles/attempts.py`.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from types import MappingProxyType
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any
 
 from news_assets.errors import (
     FetchError,
@@ -25,7 +21,7 @@ from news_assets.pipeline.stage_declaration import Stage
 from news_assets.ports.services import Rows
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import Failure
-from news_assets.records.reading import AgencyDays, Outcome
+from news_assets.records.reading import Outcome
 from news_assets.retry_table import STAGE, STAGE_OUTAGE, RetryRule
 
 # what is gone, or is no article, is a known outcome and not a failure
@@ -122,8 +118,7 @@ def record_unavailable(
     """Store a failure for each article of a stage's backlog, because its enricher or
     model is unavailable.
 
-    The later stages go on without its rows. It is retried at increasing pauses up to a
-    day, and not given up: the cause is not in the articles.
+    The later stages go on without its rows.
 
     Args:
         rows: The transaction.
@@ -134,6 +129,13 @@ def record_unavailable(
         now: The time of the failures.
     """
     failed = [failure_of_work(work, stage.name, desk, reason, now) for work in backlog]
+    record_outage(rows, stage, failed)
+
+
+def record_outage(rows: Rows, stage: Stage, failed: Sequence[Failure]) -> None:
+    """Store failures whose cause is not in the articles: they are retried at increasing
+    pauses up to a day, and not given up.
+    """
     _store_counted(rows, stage, failed, STAGE_OUTAGE)
 
 
@@ -273,99 +275,3 @@ def _next_attempt(
         return replace(failure, attempts=known.attempts, next_try_at=known.next_try_at)
     attempts = known.attempts + 1
     return replace(failure, attempts=attempts, next_try_at=rule.next_at(attempts, now))
-
-
-# --- rows made of articles ------------------------------------------------------------
-
-_NONE: Final[Mapping[str, str | None]] = MappingProxyType({})
-
-
-class _Derived(Protocol):
-    @property
-    def article_id(self) -> str: ...
-
-
-Derived = TypeVar("Derived", bound=_Derived)
-
-
-def states_of(articles: Sequence[RawArticle]) -> dict[str, str]:
-    """Return the state of each article by its id."""
-    return {article.article_id: article.content_hash for article in articles}
-
-
-def _present_states(rows: Rows, keys: AgencyDays) -> dict[str, str]:
-    """Return the states of the articles with a text, by their ids."""
-    columns = ("article_id", "content_hash", "text_chars")
-    current: dict[str, str] = {}
-    for row in rows.frame(RawArticle, keys, columns, outcome=["ok"]).iter_rows():
-        article_id, state, text_chars = row
-        if text_chars:
-            current[article_id] = state or ""
-    return current
-
-
-def store_derived(
-    rows: Rows,
-    stage: Stage,
-    keys: AgencyDays,
-    changed: Sequence[Derived],
-    read: Mapping[str, str],
-    now: datetime,
-    provisional: Mapping[str, str | None] = _NONE,
-) -> list[Derived]:
-    """Return the rows that were stored: those whose article is still as it was read.
-    Rows of lost articles are deleted.
-
-    Which of the stored rows failed is recorded. An article without a text does not
-    count as an article, as in `store/queries/backlog.py`: if the two differed, such an
-    article would stay in the backlog for ever.
-
-    Args:
-        rows: The transaction.
-        stage: The stage that made the rows.
-        keys: The agency-days it works on.
-        changed: Rows that are new or changed.
-        read: The states in which their articles were read, by article id.
-        now: The time of attempts that failed.
-        provisional: Why rows with `is_provisional` are to be made again, by article id.
-            Rows with None are due at once, and leave an earlier failure as it is.
-    """
-    current = _present_states(rows, keys)
-    stored = rows.frame(stage.record, keys, ("article_id",)).to_series().to_list()
-    gone = set(stored) - current.keys()
-    if gone:
-        rows.delete(stage.record, article_id=gone)
-        drop_failures(rows, stage, gone)
-    kept: list[Derived] = []
-    for row in changed:
-        if current.get(row.article_id) == read[row.article_id]:
-            kept.append(row)
-    if kept:
-        rows.upsert(kept)
-        if stage.then is not None:
-            stage.then(rows, kept)
-    _record_derived(rows, stage, kept, read, now, provisional)
-    return kept
-
-
-def _record_derived(
-    rows: Rows,
-    stage: Stage,
-    kept: Sequence[Derived],
-    read: Mapping[str, str],
-    now: datetime,
-    provisional: Mapping[str, str | None],
-) -> None:
-    """Store which of these stored rows failed, and when provisional ones are retried."""
-    final: list[Derived] = []
-    retries: list[Failure] = []
-    for row in kept:
-        reason = provisional.get(row.article_id)
-        if row.article_id not in provisional:
-            final.append(row)
-        elif reason is not None:
-            version = read[row.article_id]
-            retries.append(failure_of(row, stage.name, version, reason, now))
-    record_outcomes(rows, stage, final, now)
-    # like those of an unavailable model, retries of provisional rows are not given up
-    _store_counted(rows, stage, retries, STAGE_OUTAGE)

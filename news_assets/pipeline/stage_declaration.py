@@ -7,7 +7,7 @@ import pkgutil
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Protocol
 
 from news_assets.ports.search_index import COPIED_FIELDS
 from news_assets.ports.services import Lake, Lazy, Reader, Rows
@@ -81,6 +81,25 @@ class Option:
     meaning: str
 
 
+class RunStage(Protocol):
+    """The function of a stage."""
+
+    def __call__(
+        self,
+        stage: "Stage",
+        lake: Lake,
+        desk: Desk,
+        keys: AgencyDays,
+        clock: Callable[[], datetime],
+        only: Collection[str] | None = None,
+        **ports_and_options: Any,
+    ) -> int:
+        """Bring the rows of these agency-days up to date, or of the articles `only`;
+        return how many were written. It can be repeated at any time.
+        """
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stage:
     """One asset by agency and day.
@@ -89,12 +108,9 @@ class Stage:
         name: Name of the asset, and of the stage in `failures`.
         record: Type of its rows.
         upstream: Assets it is made from, where the desk has them.
-        run: `run(stage, lake, desk, keys, clock, **ports, only=None, **options)`, which
-            brings the rows of a batch of agency-days up to date, or of the articles
-            `only`, and returns how many rows it wrote. It can be repeated at any time.
-        ports: Names of the ports that `run` takes: fetcher, enricher, embedder, search,
-            sandbox.
-        options: Switches that `run` takes.
+        run: Its function, which takes the ports and options by name.
+        ports: Names of the ports: fetcher, enricher, embedder, search, sandbox.
+        options: Its switches.
         state: The state its rows are made from; None for articles, which are made from
             listed entries.
         made_at: Column with the time a row was made.
@@ -114,7 +130,7 @@ class Stage:
     name: str
     record: type[Any]
     upstream: tuple[str, ...]
-    run: Callable[..., int]
+    run: RunStage
     ports: tuple[str, ...]
     options: tuple[Option, ...] = ()
     state: State | None
@@ -138,22 +154,16 @@ class Stage:
         options: Mapping[str, bool] | None = None,
         only: Collection[str] | None = None,
     ) -> int:
-        """Bring the rows of these agency-days up to date, or of the articles `only`;
-        return how many were written.
+        """Call `run` with these options and the ports that it takes, which are opened.
 
         Raises:
             NewsAssetsError: One of the ports could not be opened or used, or the lake.
         """
-        needed = {name: _opened(ports[name]) for name in self.ports}
-        return self.run(
-            self, lake, desk, keys, clock, **needed, only=only, **(options or {})
-        )
-
-
-def _opened(port: Any) -> Any:
-    if isinstance(port, Lazy):
-        return port.open()
-    return port
+        given: dict[str, Any] = dict(options or {})
+        for name in self.ports:
+            port = ports[name]
+            given[name] = port.open() if isinstance(port, Lazy) else port
+        return self.run(self, lake, desk, keys, clock, only=only, **given)
 
 
 def on_call(name: str) -> Callable[..., Any]:

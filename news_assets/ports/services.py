@@ -118,7 +118,7 @@ class Lake(Reader, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PageRequest:
-    """One URL to fetch. `key` identifies the request for its caller.
+    """One URL to fetch. `key` tells requests for one URL apart.
 
     `obeys_robots`: False for an address that the operator configured; only the
     Crawl-delay of its robots.txt is obeyed. `max_s` limits its time with redirects,

@@ -1,8 +1,8 @@
 """Reads a listing page with the first of several templates (CSS selectors) that finds
 an article.
 
-Each family of sites keeps its table of templates in a module of its own; another markup
-is another row there, never a condition here.
+`html_listing_kinds.py` has the tables of templates; another markup is another row there,
+never a condition here.
 """
 
 import re

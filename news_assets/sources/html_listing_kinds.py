@@ -1,5 +1,5 @@
-"""The kinds of source that are HTML listings read by `listing.py`: `plone_listing`, `ebc`,
-and `html_listing` with the CSS selectors of the desk file.
+"""The kinds of source that are HTML listings read by `html_listing.py`: `plone_listing`,
+`ebc`, and `html_listing` with the CSS selectors of the desk file.
 
 A markup is a row in a table of templates. Their order matters: later rows match more
 than news. They were written without saved pages.

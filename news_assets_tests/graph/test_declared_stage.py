@@ -18,7 +18,6 @@ from news_assets.commands.failure_commands import retry_failures
 from news_assets.definitions import build_definitions
 from news_assets.defs.stage_assets import build_desk_assets
 from news_assets.pipeline import stages
-from news_assets.pipeline.failures import states_of, store_derived
 from news_assets.pipeline.stage_declaration import (
     ARTICLE_STATE,
     Findings,
@@ -26,6 +25,7 @@ from news_assets.pipeline.stage_declaration import (
     Stage,
     of_articles,
 )
+from news_assets.pipeline.storing import states_of, store_derived
 from news_assets.ports.services import Lake as LakePort
 from news_assets.ports.services import Reader
 from news_assets.records.articles import RawArticle

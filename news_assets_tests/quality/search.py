@@ -30,7 +30,7 @@ import numpy as np
 
 from news_assets import search
 from news_assets.clients.embedding.embedder import OnnxEmbedder
-from news_assets.clients.search.embedded.ranking import VECTOR_SHARE, Ranked, fused
+from news_assets.clients.search.embedded.ranking import VECTOR_SHARE, Scored, fused
 from news_assets.ports.search_index import (
     Embedder,
     SearchDocument,
@@ -206,9 +206,9 @@ class Measured:
         return found / len(self.given.queries)
 
 
-def _ranked(hits: list[SearchHit], numbers: dict[str, int]) -> Ranked:
+def _ranked(hits: list[SearchHit], numbers: dict[str, int]) -> Scored:
     ns = np.array([numbers[hit.article_id] for hit in hits], np.int64)
-    return Ranked(ns, np.array([hit.score for hit in hits]))
+    return Scored(ns, np.array([hit.score for hit in hits]))
 
 
 def means(hits: Hits, given: JudgedSet) -> list[float]:

@@ -22,7 +22,7 @@ from news_assets.pipeline.page.body_text import (
     TRIMS,
     Mode,
     Thresholds,
-    chosen,
+    best_reading,
     join_containers,
     long_texts,
     trimmed,
@@ -66,7 +66,9 @@ class ReadPage:
     def text(self, thresholds: Thresholds, trims: Collection[str] = TRIMS) -> str:
         """Return the text of the chosen reading that these thresholds and trims give."""
         return self.trimmed(
-            chosen(self.readings.__getitem__, self.long, thresholds), thresholds, trims
+            best_reading(self.readings.__getitem__, self.long, thresholds),
+            thresholds,
+            trims,
         )
 
     def trimmed(
@@ -89,7 +91,7 @@ class ReadPage:
     def apart_text(self) -> str:
         """Return the text of the chosen reading, the containers of the article apart."""
         readings: dict[Mode, list[Block]] = {**self.readings, "default": self.apart}
-        return self.trimmed(chosen(readings.__getitem__, self.long))
+        return self.trimmed(best_reading(readings.__getitem__, self.long))
 
 
 @dataclass(frozen=True)

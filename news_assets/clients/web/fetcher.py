@@ -188,11 +188,11 @@ class HttpFetcher:
         tries = QuickTries(self._retry_pauses_s, self._total_s)
         results = run_by_host(
             queues,
-            partial(self._try, tries),
-            self._wait_s,
-            self._max_workers,
-            partial(self._pause_s, tries),
-            begin_within_s,
+            run=partial(self._try, tries),
+            wait_s=self._wait_s,
+            repeat_s=partial(self._pause_s, tries),
+            max_workers=self._max_workers,
+            begin_within_s=begin_within_s,
         )
         for request, (result, _) in results:
             if result is not None:

@@ -20,7 +20,7 @@ from datetime import UTC, date, datetime, timedelta
 from heapq import nlargest
 from itertools import chain, groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
 from news_assets.pipeline.articles.likeness import (
@@ -53,9 +53,16 @@ _MAX_CANDIDATES = 20
 _URL_BYTES = 4  # of a copy key; the others are those of the MinHash
 _LAST = datetime.max.replace(tzinfo=UTC)
 
-# duplicate_of, duplicate_reason, duplicate_score
-_Mark = tuple[str | None, str | None, float | None]
-_ORIGINAL: _Mark = (None, None, None)
+
+class _Mark(NamedTuple):
+    """The columns of a row that say what it is a copy of; all None for an original."""
+
+    duplicate_of: str | None = None
+    duplicate_reason: str | None = None
+    duplicate_score: float | None = None
+
+
+_ORIGINAL = _Mark()
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +104,7 @@ def store_marked(
     for row in articles:
         former = stored.get(row.article_id)
         if former is not None and _is_settled(row, former):
-            settled.append(_with_mark(row, _stored_mark(former)))
+            settled.append(_as_stored(row, _mark_of(former)))
         else:
             changed.append(row)
     marked = _store_with_marks(rows, changed)
@@ -139,10 +146,10 @@ def _is_settled(row: RawArticle, former: RawArticle) -> bool:
     """Whether the stored row has the same address and text, and was marked by these."""
     if former.lead_minhash is None:
         return False
-    return _compared(former) == _compared(row)
+    return _inputs_of_mark(former) == _inputs_of_mark(row)
 
 
-def _compared(row: RawArticle) -> tuple[object, ...]:
+def _inputs_of_mark(row: RawArticle) -> tuple[object, ...]:
     return (
         row.outcome,
         row.day,
@@ -153,8 +160,8 @@ def _compared(row: RawArticle) -> tuple[object, ...]:
     )
 
 
-def _stored_mark(row: RawArticle) -> _Mark:
-    return row.duplicate_of, row.duplicate_reason, row.duplicate_score
+def _mark_of(row: RawArticle) -> _Mark:
+    return _Mark(row.duplicate_of, row.duplicate_reason, row.duplicate_score)
 
 
 def without_mark(row: RawArticle) -> RawArticle:
@@ -162,7 +169,8 @@ def without_mark(row: RawArticle) -> RawArticle:
     return replace(_marked(row, _ORIGINAL), content_hash="")
 
 
-def _with_mark(row: RawArticle, mark: _Mark) -> RawArticle:
+def _as_stored(row: RawArticle, mark: _Mark) -> RawArticle:
+    """Return the row with this mark and the `content_hash` that follows from it."""
     marked = _marked(row, mark)
     return replace(marked, content_hash=content_hash(marked))
 
@@ -177,7 +185,8 @@ def _store_with_marks(rows: Rows, articles: Sequence[RawArticle]) -> list[RawArt
     _store(rows, marked)
     for row in marked:
         if row.duplicate_of:
-            _LOG.debug("%s: copy of %s: %s", row.article_id, *_stored_mark(row)[:2])
+            original, reason = row.duplicate_of, row.duplicate_reason
+            _LOG.debug("%s: copy of %s: %s", row.article_id, original, reason)
     return marked
 
 
@@ -189,7 +198,7 @@ def _preceded(rows: Rows, marked: Sequence[RawArticle]) -> list[RawArticle]:
     copies = [row for row in marked if row.duplicate_of not in known]
     if not copies:
         return []
-    days = _days_around(chain.from_iterable(map(_centres, copies)))
+    days = _days_around(chain.from_iterable(map(_compared_days, copies)))
     preceded = _preceded_ids(rows, copies, days)
     if not preceded:
         return []
@@ -236,7 +245,8 @@ def marked_articles(lake: Reader, articles: Sequence[RawArticle]) -> list[RawArt
     """
     stored_near = _stored_near(lake, articles)
     marked: dict[str, RawArticle] = {}
-    for days, of_days in groupby(sorted(articles, key=_precedence), key=_centres):
+    in_order = sorted(articles, key=_precedence)
+    for days, of_days in groupby(in_order, key=_compared_days):
         known: list[KnownArticle] = []
         for row in marked.values():
             if _is_near(row, days):
@@ -245,7 +255,7 @@ def marked_articles(lake: Reader, articles: Sequence[RawArticle]) -> list[RawArt
             known += stored_near[day]
         for row in mark_duplicates(list(of_days), known):
             marked[row.article_id] = row
-    return [_with_mark(row, _stored_mark(marked[row.article_id])) for row in articles]
+    return [_as_stored(row, _mark_of(marked[row.article_id])) for row in articles]
 
 
 def _stored_near(
@@ -254,31 +264,29 @@ def _stored_near(
     """Return the stored candidates by the days that these articles are compared around,
     without the articles themselves.
     """
-    by_centre: dict[date, list[RawArticle]] = defaultdict(list)
+    by_day: dict[date, list[RawArticle]] = defaultdict(list)
     ids: set[str] = set()
     for row in articles:
         ids.add(row.article_id)
-        for day in _centres(row):
-            by_centre[day].append(row)
+        for day in _compared_days(row):
+            by_day[day].append(row)
     stored_near: dict[date, list[KnownArticle]] = {}
-    for day, of_day in by_centre.items():
+    for day, of_day in by_day.items():
         candidates = _candidates(lake, day, of_day)
         stored_near[day] = [one for one in candidates if ids.isdisjoint(_ids_in(one))]
     return stored_near
 
 
 def _as_known(row: RawArticle) -> KnownArticle:
-    return KnownArticle(*map(row.__getattribute__, _KNOWN_COLUMNS))
+    return KnownArticle(*(getattr(row, name) for name in _KNOWN_COLUMNS))
 
 
 def _ids_in(known: KnownArticle) -> tuple[str | None, str | None]:
     return known.article_id, known.duplicate_of
 
 
-def _centres(row: RawArticle) -> tuple[date, ...]:
-    """Return the days around which the articles are that a row is compared with: its
-    own, and that of first sight.
-    """
+def _compared_days(row: RawArticle) -> tuple[date, ...]:
+    """Return the days that a row is compared around: its own, and that of first sight."""
     seen_on = row.first_seen_at.astimezone(UTC).date()
     if seen_on - row.day <= WINDOW:
         return (row.day,)
@@ -397,7 +405,7 @@ def mark_duplicates(
         if row.outcome != "ok":
             continue
         if row.article_id not in marks:
-            marks[row.article_id] = index.mark_of(row)
+            marks[row.article_id] = index.mark_and_add(row)
     return [_marked(row, marks.get(row.article_id, _ORIGINAL)) for row in rows]
 
 
@@ -421,9 +429,7 @@ def _precedence(
 
 
 def _marked(row: RawArticle, mark: _Mark) -> RawArticle:
-    return replace(
-        row, duplicate_of=mark[0], duplicate_reason=mark[1], duplicate_score=mark[2]
-    )
+    return replace(row, **mark._asdict())
 
 
 class _Index:
@@ -444,21 +450,21 @@ class _Index:
         if root == article.article_id and article.lead_minhash and article.text:
             self._originals.append((root, article.lead_minhash, article.text))
 
-    def mark_of(self, row: RawArticle) -> _Mark:
+    def mark_and_add(self, row: RawArticle) -> _Mark:
         """Return the row's mark, and add the row."""
         if row.text_chars < MIN_TEXT_CHARS:
             row = replace(row, text_hash=None, lead_minhash=None)
         mark = self._found(row)
-        if mark[0] == row.article_id:
+        if mark.duplicate_of == row.article_id:
             mark = _ORIGINAL
-        self.add(row, mark[0] or row.article_id)
+        self.add(row, mark.duplicate_of or row.article_id)
         return mark
 
     def _found(self, row: RawArticle) -> _Mark:
         if row.url_hash in self._by_url and not is_home(row.canonical_url):
-            return self._by_url[row.url_hash], SAME_ADDRESS, 1.0
+            return _Mark(self._by_url[row.url_hash], SAME_ADDRESS, 1.0)
         if row.text_hash and row.text_hash in self._by_text:
-            return self._by_text[row.text_hash], SAME_TEXT, 1.0
+            return _Mark(self._by_text[row.text_hash], SAME_TEXT, 1.0)
         if row.lead_minhash is None:
             return _ORIGINAL
         if not row.text:
@@ -482,7 +488,7 @@ class _Index:
             if theirs is None:
                 continue
             if score := likeness(overlap(ours, theirs)):
-                return original, NEARLY_SAME_TEXT, round(score, 4)
+                return _Mark(original, NEARLY_SAME_TEXT, round(score, 4))
         return _ORIGINAL
 
     def _shingles_of(self, article_id: str, text: str) -> Shingles | None:

@@ -30,7 +30,6 @@ from news_assets.pipeline.articles.dedupe import store_marked
 from news_assets.pipeline.articles.ownership import Owners
 from news_assets.pipeline.articles.rows import article_row, revisions_of, with_owner
 from news_assets.pipeline.articles.withdrawal import withdraw_removed
-from news_assets.pipeline.batches import store_apart, with_ticks
 from news_assets.pipeline.civic.composing import compose_articles
 from news_assets.pipeline.failures import record_article_outcomes
 from news_assets.pipeline.page.extract import rule_on
@@ -43,6 +42,7 @@ from news_assets.pipeline.page.readers import (
     with_document,
 )
 from news_assets.pipeline.stage_declaration import Stage, of_articles
+from news_assets.pipeline.storing import store_apart, with_ticks
 from news_assets.ports.services import (
     Fetcher,
     Lake,

@@ -44,10 +44,10 @@ _WEAKER_THAN_LISTING = (None, "url", "guess")
 
 
 @dataclass(frozen=True, slots=True)
-class _Text:
-    """The chosen text, its origin, and the reason that the row will carry."""
+class _ChosenText:
+    """The text that a row gets, where it is from, and the reason that the row states."""
 
-    read: ArticleText
+    content: ArticleText
     origin: str
     reason: str | None = None
 
@@ -157,7 +157,7 @@ def _answered_row(
     chosen = _chosen_text(entry, read, problem, owner)
     kept = _with_stored_text(previous)
     if kept is not None and _stays(kept, chosen, extracted, owner):
-        chars = len(chosen.read.text) if chosen else 0
+        chars = len(chosen.content.text) if chosen else 0
         why = _reason_of(problem, chars, kept.text_chars)
         return _kept_row(kept, entry, result, why, attempts, now)
     if chosen is None:
@@ -198,7 +198,7 @@ def composed_row(
     )
     if text is None:
         return replace(base, outcome="failed", reason="the text could not be read")
-    return _with_text(base, _Text(text, "composed"), _with_stored_text(previous))
+    return _with_text(base, _ChosenText(text, "composed"), _with_stored_text(previous))
 
 
 def revision_of(
@@ -280,7 +280,7 @@ def _chosen_text(
     read: ReadEntry,
     problem: tuple[Outcome, str] | None,
     owner: AddressOwner,
-) -> _Text | None:
+) -> _ChosenText | None:
     """Return the page's text, or the feed's where the page gives much less or nothing
     and the owner allows it.
     """
@@ -292,10 +292,12 @@ def _chosen_text(
         origin = f"text as told by {entry.agency}"
         if owner == "own":
             origin = "text from the feed"
-        return _Text(of_feed, "feed", f"{origin}: {why}")
+        return _ChosenText(of_feed, "feed", f"{origin}: {why}")
     if of_page is None:
         return None
-    return _Text(of_page, "page", read.extracted.reason if read.extracted else None)
+    return _ChosenText(
+        of_page, "page", read.extracted.reason if read.extracted else None
+    )
 
 
 def _listed_text(
@@ -318,7 +320,7 @@ def _listed_text(
 
 def _stays(
     kept: RawArticle,
-    chosen: _Text | None,
+    chosen: _ChosenText | None,
     extracted: ExtractedArticle | None,
     owner: AddressOwner,
 ) -> bool:
@@ -336,12 +338,12 @@ def _stays(
 
 
 def _is_remnant(
-    chosen: _Text, extracted: ExtractedArticle | None, kept: RawArticle
+    chosen: _ChosenText, extracted: ExtractedArticle | None, kept: RawArticle
 ) -> bool:
     """Whether a new text is far shorter than the stored one, and the page states no
     update since.
     """
-    if len(chosen.read.text) >= _KEPT_RATIO * kept.text_chars:
+    if len(chosen.content.text) >= _KEPT_RATIO * kept.text_chars:
         return False
     updated_at = extracted.updated_at if extracted else None
     if updated_at is None:
@@ -352,21 +354,23 @@ def _is_remnant(
 # --- the row --------------------------------------------------------------------------
 
 
-def _with_text(base: RawArticle, chosen: _Text, kept: RawArticle | None) -> RawArticle:
+def _with_text(
+    base: RawArticle, chosen: _ChosenText, kept: RawArticle | None
+) -> RawArticle:
     """Return a row of outcome ok; `kept` is the stored row if it has a text."""
-    read = chosen.read
+    content = chosen.content
     revision = 1
     if kept is not None:
-        revision = kept.rev_n + (kept.text_hash != read.text_hash)
+        revision = kept.rev_n + (kept.text_hash != content.text_hash)
     return replace(
         base,
-        text=read.text,
+        text=content.text,
         text_origin=chosen.origin,
-        text_chars=len(read.text),
-        word_count=read.word_count,
-        text_hash=read.text_hash,
-        lead_minhash=read.lead_minhash,
-        language=base.language or read.language,
+        text_chars=len(content.text),
+        word_count=content.word_count,
+        text_hash=content.text_hash,
+        lead_minhash=content.lead_minhash,
+        language=base.language or content.language,
         outcome="ok",
         reason=chosen.reason,
         rev_n=revision,

@@ -43,8 +43,8 @@ from news_assets.pipeline.enrich.plan import (
     plan_batch,
     reused,
 )
-from news_assets.pipeline.failures import states_of, store_derived
 from news_assets.pipeline.stage_declaration import Stage
+from news_assets.pipeline.storing import states_of, store_derived
 from news_assets.ports.services import Enricher, Lake, LanguageModel, ModelRequest, Rows
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import EnrichedArticle
@@ -91,9 +91,9 @@ def enrich_batch(
     plan = plan_batch(lake, desk, keys, chain, clock(), only, re_enrich=re_enrich)
     drafts = _Drafts(stage, lake, desk, keys, clock, chain, plan)
     drafts.store_local()
-    if chain.models is None or local_only:
+    if chain.with_models is None or local_only:
         return len(drafts.written)
-    unavailable = _ModelRun(drafts, chain.models, is_backfill=re_enrich).run()
+    unavailable = _ModelRun(drafts, chain.with_models, is_backfill=re_enrich).run()
     if unavailable and desk.enrich.fallback == "none":
         raise EnrichError(unavailable)
     return len(drafts.written)
@@ -204,17 +204,18 @@ class _Drafts:
 
     def _waiting(self) -> list[RawArticle]:
         """Return the articles for which a model is to be called."""
-        models = self.chain.models
-        if models and models.entity_model(self.desk.enrich):
+        enrichers = self.chain.with_models
+        if enrichers and enrichers.entity_model(self.desk.enrich):
             return self.plan.readable
         return self.plan.requested
 
-    def _draft_of(self, article_id: str) -> Draft:
+    def _own_or_reused(self, article_id: str) -> Draft:
+        """Return the draft of an article, of a copy made from that of its original."""
         original = self.plan.copies.get(article_id)
         if original is None:
             return self.plan.drafts[article_id]
         return reused(
-            self._draft_of(original.article_id),
+            self._own_or_reused(original.article_id),
             self._articles[article_id],
             original.article_id,
             original.text or "",
@@ -225,7 +226,7 @@ class _Drafts:
         """Return the rows of articles and of their copies that are not stored so."""
         changed: list[_NewRow] = []
         for article_id in article_ids:
-            draft = self._draft_of(article_id)
+            draft = self._own_or_reused(article_id)
             article = self._articles[article_id]
             row = enriched_row(
                 article,
@@ -301,13 +302,13 @@ class _ModelRun:
     """
 
     def __init__(
-        self, drafts: _Drafts, models: Enrichers, *, is_backfill: bool
+        self, drafts: _Drafts, enrichers: Enrichers, *, is_backfill: bool
     ) -> None:
-        models.budget.is_backfill |= is_backfill
-        self._drafts, self._models = drafts, models
+        enrichers.budget.is_backfill |= is_backfill
+        self._drafts, self._enrichers = drafts, enrichers
         self._lake = drafts.lake
         self._rules = drafts.desk.enrich
-        self._ledger = Ledger(drafts.lake, models.budget, drafts.clock)
+        self._ledger = Ledger(drafts.lake, enrichers.budget, drafts.clock)
 
     def run(self) -> str:
         """Call the models of the chain, each for what is still open, and then the one
@@ -317,7 +318,7 @@ class _ModelRun:
         """
         unanswered = self._drafts.plan.requested
         reasons: list[str] = []
-        for model in self._models.models:
+        for model in self._enrichers.models:
             reasons.append(self._enrich(model, unanswered))
             unanswered = [
                 article
@@ -339,17 +340,17 @@ class _ModelRun:
         """
         branches, unavailable = self._branches(model, articles)
         chosen = [article for article in articles if article.article_id in branches]
-        prompts = self._models.prompts_of(chosen, self._rules.depth)
+        prompts = self._enrichers.prompts_of(chosen, self._rules.depth)
         requests: dict[str, ModelRequest] = {}
         for article in chosen:
             article_id = article.article_id
             requests[article_id] = self._request(
                 article, model, prompts[article_id], branches[article_id]
             )
-        awaits_entities = self._models.entity_model(self._rules) is not None
+        awaits_entities = self._enrichers.entity_model(self._rules) is not None
 
         def draft(article: RawArticle, key: str, found: Enrichment) -> Draft:
-            made_by = self._models.made_by(model.name, prompts[article.article_id])
+            made_by = self._enrichers.made_by(model.name, prompts[article.article_id])
             return Draft(key, found, made_by, awaits_model=awaits_entities)
 
         answers = self._answers(model, chosen, requests, draft)
@@ -370,14 +371,14 @@ class _ModelRun:
         missing. Besides, why the model is unavailable, if it is.
         """
         found: dict[str, str | None] = {}
-        if not is_descended(self._models.taxonomy):
+        if not is_descended(self._enrichers.taxonomy):
             for article in articles:
                 found[article.article_id] = None
             return found, ""
         requests: dict[str, ModelRequest] = {}
         for article in articles:
             requests[article.article_id] = self._request(
-                article, model, self._models.theme_prompt
+                article, model, self._enrichers.theme_prompt
             )
         answers = self._answers(model, articles, requests)
         for article_id, sent in requests.items():
@@ -395,7 +396,7 @@ class _ModelRun:
 
         Without an answer a row has none.
         """
-        model = self._models.entity_model(self._rules)
+        model = self._enrichers.entity_model(self._rules)
         if model is None:
             return
         articles = self._drafts.plan.readable
@@ -403,7 +404,7 @@ class _ModelRun:
         before: dict[str, Draft] = {}
         for article in articles:
             requests[article.article_id] = self._request(
-                article, model, self._models.entities_prompt
+                article, model, self._enrichers.entities_prompt
             )
             before[article.article_id] = self._drafts[article]
 
@@ -429,7 +430,7 @@ class _ModelRun:
         prompt: Prompt,
         branch: str | None = None,
     ) -> ModelRequest:
-        return self._models.request(article, model.name, prompt, branch, self._rules)
+        return self._enrichers.request(article, model.name, prompt, branch, self._rules)
 
     def _answers(
         self,
@@ -477,18 +478,18 @@ class _ModelRun:
         self, model: LanguageModel, store: Storing
     ) -> DirectRequests | BatchRequests:
         """Return what sends the requests to a model: one by one, or in batches."""
-        models = self._models
+        enrichers = self._enrichers
         rules = self._rules
         lake = self._lake
         direct = DirectRequests(
-            lake, model, self._ledger, models.read, store, models.max_failures
+            lake, model, self._ledger, enrichers.read, store, enrichers.max_failures
         )
-        if not models.sends_batches(rules, model.name, is_backfill=True):
+        if not enrichers.sends_batches(rules, model.name, is_backfill=True):
             return direct  # no run sends batches, so none is repeated
-        sends_all = models.sends_batches(
-            rules, model.name, is_backfill=models.budget.is_backfill
+        sends_all = enrichers.sends_batches(
+            rules, model.name, is_backfill=enrichers.budget.is_backfill
         )
-        batches = models.open_batches(model.name)
+        batches = enrichers.open_batches(model.name)
         return BatchRequests(
             lake, batches, direct, self._ledger, only_again=not sends_all
         )

@@ -106,13 +106,12 @@ class Plan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chain:
-    """The enrichers of a desk.
-
-    They are the local one, and the language models after it, if the desk uses any.
+    """The enrichers of a desk: the local one, and `with_models` the same with the language
+    models that follow it; None for a desk that uses none.
     """
 
     local: Enricher
-    models: Enrichers | None = None
+    with_models: Enrichers | None = None
 
     @classmethod
     def of(cls, enricher: Enricher | Enrichers, desk: Desk) -> "Chain":
@@ -121,13 +120,15 @@ class Chain:
             return cls(local=enricher)
         of_desk = enricher.for_desk(desk)
         if of_desk.requests_models(desk.enrich):
-            return cls(local=of_desk.local, models=of_desk)
+            return cls(local=of_desk.local, with_models=of_desk)
         return cls(local=of_desk.local)
 
     def identities(self) -> set[MadeBy]:
         """Return who may have made a row that copies reuse."""
-        models = self.models.identities() if self.models else set[MadeBy]()
-        return {identity(self.local), *models}
+        found = {identity(self.local)}
+        if self.with_models:
+            found |= self.with_models.identities()
+        return found
 
 
 def plan_batch(
@@ -172,8 +173,8 @@ def plan_batch(
             plan.drafts[article.article_id] = found.draft(article)
     _add_copies(plan, own, originals, found, chain.local)
     plan.new_cache = found.new_cache
-    if chain.models:
-        _add_requests(plan, desk, own, chain.models)
+    if chain.with_models:
+        _add_requests(plan, desk, own, chain.with_models)
     return plan
 
 
@@ -191,7 +192,7 @@ def _is_planned(plan: Plan, article: RawArticle, chain: Chain) -> bool:
     if not plan.is_current(article):
         return True
     row = plan.stored[article.article_id]
-    if chain.models is None and row.enricher != ENRICHER:
+    if chain.with_models is None and row.enricher != ENRICHER:
         return True
     _LOG.debug("%s: not enriched: its row is current", article.article_id)
     return False
@@ -431,28 +432,28 @@ def _local_results(
 
 
 def _add_requests(
-    plan: Plan, desk: Desk, own: Sequence[RawArticle], models: Enrichers
+    plan: Plan, desk: Desk, own: Sequence[RawArticle], enrichers: Enrichers
 ) -> None:
     """Add which articles may be sent, and for which the local result does not stay."""
     found = _local_results(plan, own)
     calls = [(*title_and_text(article), desk.enrich) for article, _ in found]
-    reasons = models.sandbox.run(reason_not_sent, calls)
+    reasons = enrichers.sandbox.run(reason_not_sent, calls)
     for (article, local), reason in zip(found, reasons, strict=True):
         if reason is not None:
             _stays_local(plan, article, str(reason))
         else:
-            _add_readable(plan, article, local, models)
+            _add_readable(plan, article, local, enrichers)
 
 
 def _add_readable(
-    plan: Plan, article: RawArticle, local: Enrichment, models: Enrichers
+    plan: Plan, article: RawArticle, local: Enrichment, enrichers: Enrichers
 ) -> None:
     """Add an article that may be sent; it is requested unless its local theme is sure."""
     plan.readable.append(article)
     plan.locals[article.article_id] = local
-    if not models.models:
+    if not enrichers.models:
         return
-    accepted_error = models.accepted_error
+    accepted_error = enrichers.accepted_error
     if accepted_error is not None and is_sure(local, accepted_error):
         reason = f"sure: its theme has a score of {local.theme_score:.2f}"
         _stays_local(plan, article, reason)

@@ -285,7 +285,7 @@ def long_texts(tree: HtmlElement) -> list[str]:
     return [text for text in texts if len(text) >= LONG_CHARS]
 
 
-def chosen(
+def best_reading(
     read: _Read, long: Sequence[str], thresholds: Thresholds = THRESHOLDS
 ) -> list[Block]:
     """Return the blocks of trafilatura's default reading, or of its recall mode.

@@ -16,7 +16,7 @@ from lxml.html import HtmlElement
 
 from news_assets.pipeline.page.body_text import (
     Mode,
-    chosen,
+    best_reading,
     join_containers,
     long_texts,
     trimmed,
@@ -265,7 +265,7 @@ def _is_too_deep(tree: HtmlElement) -> bool:
 def _text_of(tree: HtmlElement, metadata: PageMetadata, url: str) -> str:
     """Return the article's text as Markdown; its containers are joined in the tree."""
     join_containers(tree)
-    blocks = chosen(partial(read_blocks, tree, url), long_texts(tree))
+    blocks = best_reading(partial(read_blocks, tree, url), long_texts(tree))
     return markdown_of(trimmed(blocks, metadata.titles, metadata.stated_body))
 
 

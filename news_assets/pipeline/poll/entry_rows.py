@@ -44,8 +44,8 @@ class EntryChanges:
 
 
 @dataclass(frozen=True, slots=True)
-class Filing:
-    """How the new entries of one run are stored.
+class EntryRules:
+    """The rules by which a run stores new entries.
 
     Attributes:
         owners: Whose site an address is on; None where all are the agency's own.
@@ -58,8 +58,8 @@ class Filing:
     max_new: int = USUAL_CAPS.new_entries
 
     @classmethod
-    def of(cls, desk: Desk, started_at: datetime) -> "Filing":
-        """Return the filing of a run that began at this time.
+    def of(cls, desk: Desk, started_at: datetime) -> "EntryRules":
+        """Return the rules of a run that began at this time.
 
         Which of the sources of one run answers first says nothing of who published
         first, and what they state about time anybody can state. So the order of the
@@ -80,7 +80,7 @@ class Filing:
         )
 
 
-ALL_OWN: Final = Filing()
+ALL_OWN: Final = EntryRules()
 
 
 def keyed_entries(listing: Listing) -> dict[str, ListedEntry]:
@@ -108,7 +108,7 @@ def entry_changes(
     known: Iterable[FeedEntry],
     now: datetime,
     trace_id: str,
-    filing: Filing = ALL_OWN,
+    rules: EntryRules = ALL_OWN,
 ) -> EntryChanges:
     """Return what a listing changes among the known rows; no changes without a listing.
 
@@ -124,11 +124,11 @@ def entry_changes(
             listed `url_hash`.
         now: The time of the answer.
         trace_id: Id of the run, of new rows.
-        filing: How new entries are stored.
+        rules: How new entries are stored.
     """
     if listing is None:
         return EntryChanges()
-    changes = _Changes(source, known, now, trace_id, filing)
+    changes = _Changes(source, known, now, trace_id, rules)
     keeps_updated_at = not _is_build_time(listing)
     for entry_id, listed in keyed_entries(listing).items():
         changes.add(entry_id, _cleaned(listed, keeps_updated_at))
@@ -149,7 +149,7 @@ class _Changes:
         known: Iterable[FeedEntry],
         now: datetime,
         trace_id: str,
-        filing: Filing,
+        rules: EntryRules,
     ) -> None:
         self.rows: dict[tuple[str, str], FeedEntry] = {}
         self.new_count = 0
@@ -158,7 +158,7 @@ class _Changes:
         self._source = source
         self._now = now
         self._trace_id = trace_id
-        self._filing = filing
+        self._rules = rules
         self._stored: dict[tuple[str, str], FeedEntry] = {}
         for row in known:
             if row.agency == source.agency:
@@ -170,7 +170,7 @@ class _Changes:
         known_row = self._stored.get((self._source.source_id, entry_id))
         if known_row is not None:
             self._update(known_row, entry)
-        elif self.new_count < self._filing.max_new:
+        elif self.new_count < self._rules.max_new:
             self._add_new(entry_id, entry)
         else:
             self.deferred_count += 1
@@ -178,7 +178,7 @@ class _Changes:
     def _update(self, known_row: FeedEntry, entry: ListedEntry) -> None:
         key = known_row.source_id, known_row.entry_id
         before = self.rows.get(key, known_row)
-        is_own = self._filing.is_own(self._source, entry.url)
+        is_own = self._rules.is_own(self._source, entry.url)
         row = _updated_row(before, self._source, entry, self._now, is_own=is_own)
         self.rows[key] = row
         self.updated_count += row.entry_hash != known_row.entry_hash
@@ -195,9 +195,9 @@ class _Changes:
             self._by_url,
             self._now,
             self._trace_id,
-            is_own=self._filing.is_own(source, entry.url),
+            is_own=self._rules.is_own(source, entry.url),
         )
-        precedence_at = self._filing.precedence.get(source.agency)
+        precedence_at = self._rules.precedence.get(source.agency)
         row = replace(row, precedence_at=precedence_at)
         self.rows[source.source_id, entry_id] = row
         self._by_url.setdefault(row.url_hash, row)

@@ -21,7 +21,7 @@ from news_assets.ports.services import PageRequest, Sandbox
 from news_assets.records.articles import SourceState
 from news_assets.records.desks import Source
 from news_assets.records.reading import ListedEntry, Listing, Page, Validators
-from news_assets.sources.source_kinds import Adapter, Parse
+from news_assets.sources.source_kinds import Adapter
 from news_assets.text.dates import day_in_address, day_of
 from news_assets.text.urls import url_hash
 
@@ -79,14 +79,14 @@ def listing_polls(
         known: Which URLs of a source are stored.
         first_day: Older entries end a listing.
     """
-    parse = _parser(adapter_of, sandbox)
     polls: dict[PageRequest, SourcePoll] = {}
     for source in sources:
+        adapter = adapter_of(source)
         state = states.get(source.source_id)
         max_pages = _MAX_FIRST_PAGES if state is None else MAX_PAGES
         if state is not None and state.url != source.url:
             state = None  # it describes another address
-        request = _first_request(source, state, adapter_of)
+        request = _first_request(source, state, adapter)
         pagination = _Pagination(
             source,
             known,
@@ -96,16 +96,16 @@ def listing_polls(
             carried_over=() if state is None else state.left_urls,
         )
         known_hash = None if state is None else state.document_hash
-        polls[request] = _ListingPoll(pagination, parse, clock, known_hash)
+        polls[request] = _ListingPoll(pagination, adapter, sandbox, clock, known_hash)
     return polls
 
 
 def _first_request(
-    source: Source, state: SourceState | None, adapter_of: AdapterOf
+    source: Source, state: SourceState | None, adapter: Adapter
 ) -> PageRequest:
     """Return the request for the first page of a listing, conditional by its state."""
     return PageRequest(
-        adapter_of(source).first_url(source),
+        adapter.first_url(source),
         source.source_id,
         Validators() if state is None else _validators_of(state),
         obeys_robots=False,
@@ -137,15 +137,17 @@ def past_polls(
         sandbox: Reads the answers.
         clock: The time, for answers that failed.
     """
-    parse = _of_stated_days(_parser(adapter_of, sandbox))
     polls: dict[PageRequest, SourcePoll] = {}
     for source in sources:
-        for url in _day_urls(source, first, last, adapter_of):
+        adapter = adapter_of(source)
+        for url in _day_urls(source, first, last, adapter):
             request = PageRequest(
                 url, source.source_id, obeys_robots=False, access=source.access
             )
             pagination = _Pagination(source, nothing_known, first, _MAX_PAST_PAGES)
-            polls[request] = _ListingPoll(pagination, parse, clock, is_of_past=True)
+            polls[request] = _ListingPoll(
+                pagination, adapter, sandbox, clock, is_of_past=True
+            )
     return polls
 
 
@@ -160,12 +162,12 @@ def document_hash(page: Page) -> str:
 
 
 def _day_urls(
-    source: Source, first: date, last: date, adapter_of: AdapterOf
+    source: Source, first: date, last: date, adapter: Adapter
 ) -> Iterable[str]:
     """Return the first pages of the listings of these days, newest first; none if the
     source cannot list past days.
     """
-    day_url = adapter_of(source).day_url
+    day_url = adapter.day_url
     if day_url is None:
         return ()
     urls: dict[str, None] = {}
@@ -196,19 +198,21 @@ class _ListingPoll:
     def __init__(
         self,
         pagination: "_Pagination",
-        parse: Parse,
+        adapter: Adapter,
+        sandbox: Sandbox,
         clock: Clock,
         known_hash: str | None = None,
         *,
         is_of_past: bool = False,
     ) -> None:
         self._pagination = pagination
-        self._parse = parse
+        self._adapter = adapter
+        self._sandbox = sandbox
         self._clock = clock
         self._known_hash = known_hash
         self._is_of_past = is_of_past
         self._first: Polled | None = None
-        self._key = ""
+        self._first_url = ""
         self._is_over = False
 
     def take(
@@ -218,7 +222,7 @@ class _ListingPoll:
         at = answer.fetched_at if isinstance(answer, Page) else self._clock()
         if self._first is None:
             self._first = self._first_page(answer, at)
-            self._key = f"{request.key} {request.url}"
+            self._first_url = request.url
         else:
             self._first = replace(self._first, polled_at=at)
             self._add_page(request.url, answer)
@@ -231,12 +235,13 @@ class _ListingPoll:
         return [self._request(url)]
 
     def _request(self, url: str) -> PageRequest:
-        """Return the request for a next page."""
+        """Return the request for a next page, which two polls of a source may have."""
+        source = self._pagination.source
         return PageRequest(
             url,
-            self._key,
+            f"{source.source_id} {self._first_url}",
             max_s=self._pagination.remaining_s,
-            access=self._pagination.source.access,
+            access=source.access,
         )
 
     def defer(self, request: PageRequest) -> None:
@@ -276,7 +281,7 @@ class _ListingPoll:
         if answer.is_unchanged or document_hash(answer) == self._known_hash:
             return replace(polled, page=answer, outcome="unchanged")
         try:
-            listing = self._parse(answer, source)
+            listing = self._listing_on(answer)
             _check_listing(answer, listing)
         except SourceError as error:
             return replace(polled, page=answer, error=error)
@@ -288,11 +293,29 @@ class _ListingPoll:
             self._pagination.fail(url, answer)
             return
         try:
-            listing = self._parse(answer, self._pagination.source)
+            listing = self._listing_on(answer)
         except SourceError as error:
             self._pagination.fail(url, error)
             return
         self._pagination.add(answer, listing)
+
+    def _listing_on(self, page: Page) -> Listing:
+        """Return what a page lists; in a poll of past days the entries whose day is
+        stated.
+
+        Raises:
+            SourceError: It cannot be read: a bug in an adapter, or a document over the
+                limits, fails only its source.
+        """
+        source = self._pagination.source
+        [listing] = self._sandbox.run(self._adapter.parse, [(page, source)])
+        if isinstance(listing, SourceError):
+            raise listing
+        if isinstance(listing, NewsAssetsError):
+            raise SourceError(f"`{source.kind}`: {listing}") from listing
+        if self._is_of_past:
+            return _with_stated_days(listing)
+        return listing
 
 
 def _check_listing(page: Page, listing: Listing) -> None:
@@ -311,39 +334,22 @@ def _check_listing(page: Page, listing: Listing) -> None:
         )
 
 
-def _parser(adapter_of: AdapterOf, sandbox: Sandbox) -> Parse:
-    """Return the parser of every source; a bug in an adapter, or a document over the
-    limits, fails only its source.
+def _with_stated_days(listing: Listing) -> Listing:
+    """Return the listing with only the entries whose day a date or the URL states.
+
+    Raises:
+        SourceError: There are entries, but none of these.
     """
-
-    def parse(page: Page, source: Source) -> Listing:
-        [listing] = sandbox.run(adapter_of(source).parse, [(page, source)])
-        if isinstance(listing, SourceError):
-            raise listing
-        if isinstance(listing, NewsAssetsError):
-            raise SourceError(f"`{source.kind}`: {listing}") from listing
-        return listing
-
-    return parse
-
-
-def _of_stated_days(parse: Parse) -> Parse:
-    """Return a parser that keeps only the entries whose day a date or the URL states."""
-
-    def parse_dated(page: Page, source: Source) -> Listing:
-        listing = parse(page, source)
-        dated: list[ListedEntry] = []
-        for entry in listing.entries:
-            day = day_in_address(entry.url)
-            if entry.published_at or day:
-                dated.append(replace(entry, day=day))
-        if listing.entries and not dated:
-            raise SourceError(
-                f"none of {len(listing.entries)} entries has a date or a day in its URL"
-            )
-        return replace(listing, entries=tuple(dated))
-
-    return parse_dated
+    dated: list[ListedEntry] = []
+    for entry in listing.entries:
+        day = day_in_address(entry.url)
+        if entry.published_at or day:
+            dated.append(replace(entry, day=day))
+    if listing.entries and not dated:
+        raise SourceError(
+            f"none of {len(listing.entries)} entries has a date or a day in its URL"
+        )
+    return replace(listing, entries=tuple(dated))
 
 
 # --- the pages of one listing ---------------------------------------------------------

@@ -8,9 +8,8 @@ from datetime import date, datetime, timedelta
 from math import inf
 
 from news_assets.errors import SourceError
-from news_assets.pipeline.batches import store_apart, with_ticks
 from news_assets.pipeline.civic.council_poll import CouncilRun, council_polls
-from news_assets.pipeline.poll.entry_rows import Filing
+from news_assets.pipeline.poll.entry_rows import EntryRules
 from news_assets.pipeline.poll.listings import (
     AdapterOf,
     Clock,
@@ -26,6 +25,7 @@ from news_assets.pipeline.schedule import (
     recently_polled,
     waiting_sources,
 )
+from news_assets.pipeline.storing import store_apart, with_ticks
 from news_assets.ports.services import Fetcher, Lake, PageRequest, Sandbox
 from news_assets.records.articles import FeedEntry, Poll, SourceState
 from news_assets.records.desks import Desk, Source
@@ -78,6 +78,23 @@ class _Plan:
     states: Mapping[str, SourceState] = field(default_factory=dict)
     skipped: Sequence[Poll] = ()
 
+    @classmethod
+    def of(
+        cls,
+        sources: Sequence[Source],
+        states: Mapping[str, SourceState] | None = None,
+        skipped: Sequence[Poll] = (),
+    ) -> "_Plan":
+        """Return the plan to poll these sources."""
+        listed: list[Source] = []
+        civic: list[Source] = []
+        for source in sources:
+            if source.is_civic:
+                civic.append(source)
+            else:
+                listed.append(source)
+        return cls(listed=listed, civic=civic, states=states or {}, skipped=skipped)
+
 
 def poll_agencies(
     lake: Lake,
@@ -117,7 +134,7 @@ def poll_agencies(
             wanted.append(source)
     plan = _plan(lake, desk, wanted, now, options)
     yield from plan.skipped
-    polls = _listing_polls(lake, desk, plan, options, adapter_of, sandbox, clock)
+    polls = _polls_of_listings(lake, desk, plan, options, adapter_of, sandbox, clock)
     run = CouncilRun(
         lake=lake,
         desk=desk,
@@ -127,17 +144,21 @@ def poll_agencies(
     )
     polls |= council_polls(plan.civic, run, sandbox, clock)
     polled = set[str]()
-    filing = Filing.of(desk, now)
+    entry_rules = EntryRules.of(desk, now)
+
+    def store(batch: Sequence[Polled]) -> list[Poll]:
+        return lake.transact(
+            lambda rows: store_polls(rows, batch, trace_id, entry_rules)
+        )
+
     for batch in micro_batches(run_polls(polls, fetcher, options.begin_within_s)):
         polled.update(one.source.source_id for one in batch)
-        yield from store_apart(
-            batch, lambda polls: _store(lake, polls, trace_id, filing), _unstored
-        )
+        yield from store_apart(batch, store, _unstored)
     if options.past is None:
         yield from _not_begun(plan, polled, now)
 
 
-def _listing_polls(
+def _polls_of_listings(
     lake: Lake,
     desk: Desk,
     plan: _Plan,
@@ -146,7 +167,7 @@ def _listing_polls(
     sandbox: Sandbox,
     clock: Clock,
 ) -> dict[PageRequest, SourcePoll]:
-    """Return the polls of the listings of news, by first request."""
+    """Return the polls of the listings of news, now or of past days, by first request."""
     if options.past is not None:
         return past_polls(plan.listed, *options.past, adapter_of, sandbox, clock)
     known = _known_hashes(lake)
@@ -171,21 +192,6 @@ def _sources_of(
     return [one for one in sources if one.source_id in only]
 
 
-def _plan_of(
-    sources: Sequence[Source],
-    states: Mapping[str, SourceState] | None = None,
-    skipped: Sequence[Poll] = (),
-) -> _Plan:
-    listed: list[Source] = []
-    civic: list[Source] = []
-    for source in sources:
-        if source.is_civic:
-            civic.append(source)
-        else:
-            listed.append(source)
-    return _Plan(listed=listed, civic=civic, states=states or {}, skipped=skipped)
-
-
 def _plan(
     lake: Lake,
     desk: Desk,
@@ -197,18 +203,18 @@ def _plan(
     those that were not polled a moment ago.
     """
     if options.past is not None:
-        return _plan_of(sources)
+        return _Plan.of(sources)
     states = {one.source_id: one for one in lake.read(SourceState, desk=[desk.key])}
     if options.only_due:
         due = due_sources(sources, states.values(), now)
-        return _plan_of(most_overdue_first(due, states, now), states)
+        return _Plan.of(most_overdue_first(due, states, now), states)
     recent = recently_polled(sources, states.values(), now, options.cooldown)
     skipped: list[Poll] = []
     for source, polled_at in recent.items():
-        reason = _recent(now, polled_at, options.cooldown)
+        reason = _reason_of_cooldown(now, polled_at, options.cooldown)
         skipped.append(skipped_poll(source, reason, now))
     others = [one for one in sources if one not in recent]
-    return _plan_of(_not_waiting(others, desk, states, options.only), states, skipped)
+    return _Plan.of(_not_waiting(others, desk, states, options.only), states, skipped)
 
 
 def _not_waiting(
@@ -224,20 +230,15 @@ def _not_waiting(
     return [source for source in sources if source.source_id not in waiting]
 
 
-def _recent(now: datetime, polled_at: datetime, cooldown: timedelta) -> str:
+def _reason_of_cooldown(now: datetime, polled_at: datetime, cooldown: timedelta) -> str:
     ago_s = (now - polled_at).total_seconds()
     again_at = polled_at + cooldown
     again = f"again from {again_at:%H:%M:%S} UTC, or with `ask_again: true`"
     return f"polled {ago_s:.0f} s ago; {again}"
 
 
-def _store(
-    lake: Lake, polls: Sequence[Polled], trace_id: str, filing: Filing
-) -> list[Poll]:
-    return lake.transact(lambda rows: store_polls(rows, polls, trace_id, filing))
-
-
 def _unstored(polled: Polled, reason: str) -> Polled:
+    """Return the poll as a failed one, so that its row records the reason."""
     return replace(
         polled, listing=None, civic=None, error=SourceError(reason), outcome="failed"
     )

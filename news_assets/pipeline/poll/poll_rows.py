@@ -12,7 +12,7 @@ from news_assets.pipeline.civic.meeting_storage import store_meetings
 from news_assets.pipeline.poll.entry_rows import (
     ALL_OWN,
     EntryChanges,
-    Filing,
+    EntryRules,
     entry_changes,
     keyed_entries,
 )
@@ -47,7 +47,7 @@ def store_polls(
     rows: Rows,
     batch: Sequence[Polled],
     trace_id: str,
-    filing: Filing = ALL_OWN,
+    entry_rules: EntryRules = ALL_OWN,
 ) -> list[Poll]:
     """Store entries, states and poll rows of these polls in the transaction of `rows`;
     return the poll rows.
@@ -55,7 +55,7 @@ def store_polls(
     Everything gets the time of the poll's answer: the batch may be stored a minute
     later, on another day.
     """
-    changed = _store_listed(rows, batch, trace_id, filing)
+    changed = _store_listed(rows, batch, trace_id, entry_rules)
     current = [one for one in zip(batch, changed, strict=True) if not one[0].is_of_past]
     rows.upsert(_next_states(rows, current))
     polls: list[Poll] = []
@@ -328,7 +328,7 @@ def skipped_poll(source: Source, reason: str, now: datetime) -> Poll:
 
 
 def _store_listed(
-    rows: Rows, batch: Sequence[Polled], trace_id: str, filing: Filing
+    rows: Rows, batch: Sequence[Polled], trace_id: str, entry_rules: EntryRules
 ) -> list[EntryChanges]:
     """Store and return what the listings change; each listing sees the changes of those
     before it in the batch.
@@ -345,7 +345,9 @@ def _store_listed(
             continue
         of_agency = known[source.agency]
         before = of_agency.values()
-        changes = entry_changes(source, polled.listing, before, now, trace_id, filing)
+        changes = entry_changes(
+            source, polled.listing, before, now, trace_id, entry_rules
+        )
         by_key = {(row.source_id, row.entry_id): row for row in changes.rows}
         of_agency.update(by_key)
         written.update(by_key)

@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 
 from news_assets.errors import FetchError
-from news_assets.pipeline.poll.entry_rows import Filing
+from news_assets.pipeline.poll.entry_rows import EntryRules
 from news_assets.pipeline.poll.poll_loop import Polled
 from news_assets.pipeline.poll.poll_rows import store_polls
 from news_assets.pipeline.stages import stage_named
@@ -130,10 +130,10 @@ class Room:
         """Store the polls of one run, each in a transaction of its own, and fetch what
         is due after each.
         """
-        filing = Filing.of(DESK, self.now)
+        entry_rules = EntryRules.of(DESK, self.now)
         for polled in polls:
             self.lake.transact(
-                lambda rows, one=polled: store_polls(rows, [one], "t", filing)
+                lambda rows, one=polled: store_polls(rows, [one], "t", entry_rules)
             )  # type: ignore[misc]
             keys = AgencyDays(
                 "d",

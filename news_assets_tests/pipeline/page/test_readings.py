@@ -6,7 +6,7 @@ import pytest
 from lxml.html import HtmlElement, document_fromstring
 
 from news_assets.pipeline.page.body_text import (
-    chosen,
+    best_reading,
     join_containers,
     long_texts,
     trimmed,
@@ -46,7 +46,7 @@ def blocks(texts: list[str]) -> list[Block]:
 
 def choose(default: list[str], recall: list[str], long: list[str]) -> list[str]:
     readings = {"default": blocks(default), "recall": blocks(recall)}
-    return [block.markdown for block in chosen(lambda mode: readings[mode], long)]
+    return [block.markdown for block in best_reading(lambda mode: readings[mode], long)]
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from news_assets.clients.search.embedded.ranking import (
     VECTOR_SHARE,
     LengthFactor,
     QueryWord,
-    Ranked,
+    Scored,
     TreeMatcher,
     best,
     fused,
@@ -66,7 +66,7 @@ _CANDIDATES = 100
 _PHRASE_CANDIDATES = 1_000
 
 
-_NOTHING = Ranked(np.empty(0, np.int64), np.empty(0))
+_NOTHING = Scored(np.empty(0, np.int64), np.empty(0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,35 +126,37 @@ class Matcher:
         """Return the page of documents that the query lists, with count and facets of
         all matches.
         """
-        mask = self.table.matching(query)
         vector = query.vector if query.mode != "keyword" else None
-        matched, words = self._matched(query, mask)
+        mask = self.table.matching(query)
+        matched, words = self._matched(query, mask)  # removes documents from the mask
         if query.mode == "vector" and vector is not None:
             matched = _NOTHING
-        end = query.offset + query.limit
         # the same number on every page, so that pages are of one ranking
         nearest = max(_CANDIDATES, query.limit)
         near = _NOTHING
         if vector is not None:
             near = self._by_vector(vector, mask, nearest)
+        found = _with_either(matched, near)
+
+        end = query.offset + query.limit
         by_words = self._best(matched, nearest + 2 * end)
-        every = _with_either(matched, near)
         if query.sort == "date":
-            ranked = self._best(self._without_copies(every), 2 * end, "date")
+            ordered = self._best(self._without_copies(found), 2 * end, "date")
         else:
-            ranked = _both(by_words, near, nearest)
-        page = self._page(ranked, every.ns, query)
+            ordered = _both(by_words, near, nearest)
+        page = self._page(ordered, found.ns, query)
+
         searched = matched if len(matched.ns) else near
-        found = self._counted(page, every, searched, words)
+        counted = self._counted(page, found, searched, words)
         if query.explain:
-            return replace(found, ranks=self._ranks_of_page(page, by_words, near))
-        return found
+            return replace(counted, ranks=self._ranks_of_page(page, by_words, near))
+        return counted
 
     def _counted(
         self,
         page: tuple[tuple[int, float], ...],
-        every: Ranked,
-        searched: Ranked,
+        matches: Scored,
+        searched: Scored,
         words: _MatchedWords,
     ) -> _MatchedPage:
         """Return a page with what is said of all matches, and of those whose languages
@@ -163,15 +165,15 @@ class Matcher:
         published = self.table.columns["published"]
         return _MatchedPage(
             page=page,
-            found=self.table.group_count(every.ns),
-            facets=self.table.facets(every.ns),
+            found=self.table.group_count(matches.ns),
+            facets=self.table.facets(matches.ns),
             words=words,
             ranks={},
             published={n: int(published[n]) for n, _ in page},
             languages=self.table.language_counts(searched.ns),
         )
 
-    def _matched(self, query: SearchQuery, mask: Bools) -> tuple[Ranked, _MatchedWords]:
+    def _matched(self, query: SearchQuery, mask: Bools) -> tuple[Scored, _MatchedWords]:
         """Return the documents that the text of a query finds. Those that it excludes,
         or that do not match its operators, are removed from `mask`.
         """
@@ -184,7 +186,7 @@ class Matcher:
 
     def _by_words(
         self, query: SearchQuery, mask: Bools
-    ) -> tuple[Ranked, _MatchedWords]:
+    ) -> tuple[Scored, _MatchedWords]:
         """Return the documents with the words of the query; those with an excluded word
         are removed from `mask`.
         """
@@ -210,12 +212,12 @@ class Matcher:
 
     def _without_words(
         self, query: SearchQuery, parsed: ParsedQuery, mask: Bools
-    ) -> Ranked:
+    ) -> Scored:
         """Return all documents that pass the mask; none for a text that has no word."""
         if query.text.strip() and not parsed.excluded:
             return _NOTHING
         ns = np.flatnonzero(mask)
-        return Ranked(ns, np.zeros(len(ns)))
+        return Scored(ns, np.zeros(len(ns)))
 
     def _exclude(
         self, parsed: ParsedQuery, languages: tuple[str, ...], mask: Bools
@@ -231,7 +233,7 @@ class Matcher:
         parsed: ParsedQuery,
         languages: tuple[str, ...],
         words: list[QueryWord],
-        matched: Ranked,
+        matched: Scored,
     ) -> bool:
         """Return whether too few documents have every word. Filters do not make them
         few, so that a value of a facet has as many hits as its count says.
@@ -247,7 +249,7 @@ class Matcher:
 
     def _by_operators(
         self, query: SearchQuery, tree: Node, mask: Bools
-    ) -> tuple[Ranked, _MatchedWords]:
+    ) -> tuple[Scored, _MatchedWords]:
         """Return the documents that match a tree, ranked by the words that they may
         have; the others are removed from `mask`.
         """
@@ -339,7 +341,7 @@ class Matcher:
         table = self.table
         return query_word(terms, self.postings.term, table.count, table.size)
 
-    def _with_phrases(self, matched: Ranked, parsed: ParsedQuery) -> Ranked:
+    def _with_phrases(self, matched: Scored, parsed: ParsedQuery) -> Scored:
         """Return the best of these documents whose texts have the phrases."""
         if not parsed.phrases:
             return matched
@@ -356,18 +358,18 @@ class Matcher:
         return _at(found, np.argsort(found.ns))
 
     def _best(
-        self, matched: Ranked, limit: int, sort: SearchSort = "relevance"
-    ) -> Ranked:
+        self, matched: Scored, limit: int, sort: SearchSort = "relevance"
+    ) -> Scored:
         return best(matched, self.table.columns["published"], limit, sort)
 
-    def _by_vector(self, vector: tuple[float, ...], mask: Bools, limit: int) -> Ranked:
+    def _by_vector(self, vector: tuple[float, ...], mask: Bools, limit: int) -> Scored:
         if not self._vectors_are_fresh:
             self.vectors.refresh(len(vector))
             self._vectors_are_fresh = True
         ns, cosines = self.vectors.nearest(vector, mask, limit)
-        return Ranked(ns, cosines)
+        return Scored(ns, cosines)
 
-    def _without_copies(self, matched: Ranked) -> Ranked:
+    def _without_copies(self, matched: Scored) -> Scored:
         """Return the documents without those whose original is among them."""
         duplicates, ns = self.table.duplicates, matched.ns
         leaders = duplicates.leader.take(ns)
@@ -377,7 +379,7 @@ class Matcher:
         return _at(matched, np.flatnonzero(is_original | is_alone))
 
     def _page(
-        self, ranked: Ranked, matched: Int64s, query: SearchQuery
+        self, ranked: Scored, matched: Int64s, query: SearchQuery
     ) -> tuple[tuple[int, float], ...]:
         """Return the page of the ranking with one document per group of duplicates: the
         original if it matches.
@@ -398,7 +400,7 @@ class Matcher:
         return tuple(groups.values())[query.offset : end]
 
     def _ranks_of_page(
-        self, page: Iterable[tuple[int, float]], by_words: Ranked, near: Ranked
+        self, page: Iterable[tuple[int, float]], by_words: Scored, near: Scored
     ) -> dict[int, Explanation]:
         """Return the ranks of the documents of a page; a copy has the rank of its group."""
         leader = self.table.duplicates.leader
@@ -428,11 +430,11 @@ def _matches_of(
     return is_match
 
 
-def _at(ranked: Ranked, places: Int64s) -> Ranked:
-    return Ranked(ranked.ns[places], ranked.scores[places])
+def _at(ranked: Scored, places: Int64s) -> Scored:
+    return Scored(ranked.ns[places], ranked.scores[places])
 
 
-def _with_either(matched: Ranked, near: Ranked) -> Ranked:
+def _with_either(matched: Scored, near: Scored) -> Scored:
     """Return the documents with the words and the nearest ones, ascending."""
     near = _at(near, np.argsort(near.ns))
     places = np.searchsorted(matched.ns, near.ns)
@@ -444,10 +446,10 @@ def _with_either(matched: Ranked, near: Ranked) -> Ranked:
         places = places[is_new]
     ns = np.insert(matched.ns, places, near.ns)
     scores = np.insert(matched.scores, places, near.scores)
-    return Ranked(ns, scores)
+    return Scored(ns, scores)
 
 
-def _both(by_words: Ranked, near: Ranked, count: int) -> Ranked:
+def _both(by_words: Scored, near: Scored, count: int) -> Scored:
     """Return one ranking of both; `count` of those by words are fused."""
     if not len(by_words.ns):
         return near
@@ -456,11 +458,11 @@ def _both(by_words: Ranked, near: Ranked, count: int) -> Ranked:
     return _fused_with_rest(by_words, near, count)
 
 
-def _fused_with_rest(by_words: Ranked, near: Ranked, count: int) -> Ranked:
+def _fused_with_rest(by_words: Scored, near: Scored, count: int) -> Scored:
     """Return the fusion of the best `count` by words with the nearest, and the others
     with the words.
     """
-    best_ones = Ranked(by_words.ns[:count], by_words.scores[:count])
+    best_ones = Scored(by_words.ns[:count], by_words.scores[:count])
     both = fused(best_ones, near)
     is_rest = ~np.isin(by_words.ns, both.ns)
     rest = _at(by_words, np.flatnonzero(is_rest))
@@ -468,10 +470,10 @@ def _fused_with_rest(by_words: Ranked, near: Ranked, count: int) -> Ranked:
     ns = np.concatenate([both.ns, rest.ns])
     scores = np.concatenate([both.scores, shares])
     order = np.argsort(-scores, kind="stable")
-    return _at(Ranked(ns, scores), order)
+    return _at(Scored(ns, scores), order)
 
 
-def _first_then(every: Ranked, some: Ranked) -> Ranked:
+def _first_then(every: Scored, some: Scored) -> Scored:
     """Return the documents with some words, with scores that rank those with every word
     first.
     """
@@ -480,7 +482,7 @@ def _first_then(every: Ranked, some: Ranked) -> Ranked:
     scores = some.scores.copy()
     has_every = np.isin(some.ns, every.ns)
     scores[has_every] += scores.max(initial=0.0)
-    return Ranked(some.ns, scores)
+    return Scored(some.ns, scores)
 
 
 def hits_of(

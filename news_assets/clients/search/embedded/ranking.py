@@ -69,8 +69,10 @@ _Floats = npt.NDArray[np.floating[Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Ranked:
-    """Matching documents and their scores: ascending by number, or best first."""
+class Scored:
+    """Documents and their scores: in ascending order of number, after `best` and `fused`
+    best first.
+    """
 
     ns: Int64s
     scores: npt.NDArray[np.floating[Any]]
@@ -125,7 +127,7 @@ def length_factor(lengths: npt.NDArray[np.uint16], average: float) -> LengthFact
 
 def with_every_word(
     words: Sequence[QueryWord], mask: Bools, factor: LengthFactor
-) -> Ranked:
+) -> Scored:
     """Return the documents that pass the mask and have every word."""
     by_rarity = sorted(words, key=lambda word: word.postings.count)
     ns = _candidates(by_rarity, mask)
@@ -142,12 +144,12 @@ def with_every_word(
     scores = np.zeros(len(ns))
     for word, found in zip(by_rarity, weights, strict=True):
         scores += _bm25(word.idf, found, k)
-    return Ranked(ns, scores)
+    return Scored(ns, scores)
 
 
 def scored(
     ns: Int64s, words: Sequence[QueryWord], size: int, factor: LengthFactor
-) -> Ranked:
+) -> Scored:
     """Return these documents, ascending, with the score of the words that they have;
     numbers are below `size`.
     """
@@ -155,7 +157,7 @@ def scored(
     scores = np.zeros(len(ns))
     for word in words:
         scores += _bm25(word.idf, word.postings.weights_at(ns, size), k)
-    return Ranked(ns, scores)
+    return Scored(ns, scores)
 
 
 def _candidates(by_rarity: Sequence[QueryWord], mask: Bools) -> Int64s:
@@ -170,7 +172,7 @@ def _candidates(by_rarity: Sequence[QueryWord], mask: Bools) -> Int64s:
 
 def with_some_words(
     words: Sequence[QueryWord], mask: Bools, factor: LengthFactor
-) -> Ranked:
+) -> Scored:
     """Return the documents that pass the mask and whose words have `MIN_SHARE` of the
     query's idf.
     """
@@ -184,7 +186,7 @@ def with_some_words(
         scores += _bm25(word.idf, found, k)
         share += word.idf * (found > 0)
     at = np.flatnonzero((share >= least) & (scores > 0))
-    return Ranked(ns.take(at), scores.take(at))
+    return Scored(ns.take(at), scores.take(at))
 
 
 def _informative(words: Sequence[QueryWord], least: float) -> list[QueryWord]:
@@ -219,11 +221,11 @@ def _bm25(idf: float, weights: Uint8s, k: _Float32s) -> _Float32s:
 
 
 def best(
-    ranked: Ranked,
+    ranked: Scored,
     published: Int64s,
     limit: int,
     sort: SearchSort = "relevance",
-) -> Ranked:
+) -> Scored:
     """Return the best documents in order; of equal scores, or by date, the newest
     first, then the highest number.
     """
@@ -236,7 +238,7 @@ def best(
     ns = ranked.ns[at]
     scores = ranked.scores[at]
     order = np.lexsort((-ns, -published[ns], -by[at]))
-    return Ranked(ns[order], scores[order])
+    return Scored(ns[order], scores[order])
 
 
 def _best_places(scores: _Floats, ns: Int64s, published: Int64s, limit: int) -> Int64s:
@@ -264,7 +266,7 @@ def _highest(values: npt.NDArray[Any], at: Int64s, limit: int) -> tuple[Int64s, 
     return at[above], at[equal]
 
 
-def fused(by_words: Ranked, near: Ranked, vector_share: float = VECTOR_SHARE) -> Ranked:
+def fused(by_words: Scored, near: Scored, vector_share: float = VECTOR_SHARE) -> Scored:
     """Return one ranking of both, from the shares that a document has of the highest
     score of each; all best first.
 
@@ -278,10 +280,10 @@ def fused(by_words: Ranked, near: Ranked, vector_share: float = VECTOR_SHARE) ->
         scores[n] = scores.get(n, 0.0) + share
     ns = sorted(scores, key=lambda n: -scores[n])
     ordered = [scores[n] for n in ns]
-    return Ranked(np.array(ns, np.int64), np.array(ordered))
+    return Scored(np.array(ns, np.int64), np.array(ordered))
 
 
-def highest_score(by_words: Ranked) -> float:
+def highest_score(by_words: Scored) -> float:
     """Return the highest score of a ranking by words; 1 if every score is 0."""
     return float(by_words.scores.max(initial=0)) or 1.0
 

@@ -120,25 +120,27 @@ class Preview:
             self._seen.add(key)
 
     def _requests(self, plan: Plan) -> Iterator[tuple[RawArticle, str, ModelRequest]]:
-        models = self._chain.models
+        enrichers = self._chain.with_models
         rules = self._desk.enrich
-        if models is None:
+        if enrichers is None:
             return
-        prompts = models.prompts_of(plan.requested, rules.depth)
+        prompts = enrichers.prompts_of(plan.requested, rules.depth)
         for article in plan.requested:
-            name = models.models[0].name
-            if is_descended(models.taxonomy):
-                request = models.request(
-                    article, name, models.theme_prompt, None, rules
+            name = enrichers.models[0].name
+            if is_descended(enrichers.taxonomy):
+                request = enrichers.request(
+                    article, name, enrichers.theme_prompt, None, rules
                 )
                 yield article, name, request
             prompt = prompts[article.article_id]
-            yield article, name, models.request(article, name, prompt, None, rules)
-        if entity_model := models.entity_model(rules):
+            request = enrichers.request(article, name, prompt, None, rules)
+            yield article, name, request
+        if entity_model := enrichers.entity_model(rules):
             name = entity_model.name
-            prompt = models.entities_prompt
+            prompt = enrichers.entities_prompt
             for article in plan.readable:
-                yield article, name, models.request(article, name, prompt, None, rules)
+                request = enrichers.request(article, name, prompt, None, rules)
+                yield article, name, request
 
 
 def estimated(

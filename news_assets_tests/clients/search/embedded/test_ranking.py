@@ -17,7 +17,7 @@ from news_assets.clients.search.embedded.ranking import (
     MIN_SHARE,
     B,
     QueryWord,
-    Ranked,
+    Scored,
     best,
     length_factor,
 )
@@ -125,7 +125,7 @@ def test_the_best_equal_sorting_all_also_with_ties(
     published = np.zeros(2 * len(rows) + 1, np.int64)
     published[ns] = [time for _, time in rows]
     scores = np.array([score for score, _ in rows], np.float64)
-    found = best(Ranked(ns, scores), published, limit)
+    found = best(Scored(ns, scores), published, limit)
     order = sorted(
         range(len(rows)),
         key=lambda i: (scores[i], published[ns[i]], ns[i]),
@@ -136,7 +136,7 @@ def test_the_best_equal_sorting_all_also_with_ties(
     newest = sorted(
         range(len(rows)), key=lambda i: (published[ns[i]], ns[i]), reverse=True
     )[:limit]
-    by_date = best(Ranked(ns, scores), published, limit, "date")
+    by_date = best(Scored(ns, scores), published, limit, "date")
     assert (by_date.ns.tolist(), by_date.scores.tolist()) == (
         ns[newest].tolist(),
         scores[newest].tolist(),
@@ -177,7 +177,7 @@ def test_the_length_factor_follows_the_formula() -> None:
 
 def fused(by_words: dict[int, float], near: dict[int, float]) -> list[int]:
     rankings = (
-        Ranked(np.array(list(one)), np.array(list(one.values())))
+        Scored(np.array(list(one)), np.array(list(one.values())))
         for one in (by_words, near)
     )
     return ranking.fused(*rankings).ns.tolist()
