@@ -9,8 +9,8 @@ leaves it out.
 
 import inspect
 import logging
-from collections.abc import Callable, Mapping, Sequence
-from datetime import date, datetime
+from collections.abc import Mapping, Sequence
+from datetime import date
 from importlib import metadata
 from types import MappingProxyType
 from typing import Any
@@ -40,6 +40,7 @@ from news_assets.pipeline import stages
 from news_assets.pipeline.enrich.local_enricher import MODEL as LOCAL_MODEL
 from news_assets.pipeline.failures import record_attempt, record_unavailable
 from news_assets.pipeline.stage_declaration import DOCUMENT_STATE, Stage
+from news_assets.ports.services import Clock
 from news_assets.records.desks import Desk
 from news_assets.records.reading import AgencyDays
 from news_assets.settings import Settings
@@ -200,7 +201,7 @@ def run_apart(
     lake: Lake,
     desk: Desk,
     keys: AgencyDays,
-    clock: Callable[[], datetime],
+    clock: Clock,
     ports: Mapping[str, Any],
     options: Mapping[str, bool],
 ) -> int | None:

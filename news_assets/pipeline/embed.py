@@ -3,14 +3,14 @@ made in `clients/embedding`.
 """
 
 import hashlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 
 from news_assets.errors import EmbedError, IndexingError, NewsAssetsError
 from news_assets.pipeline.stage_declaration import Stage, of_articles
 from news_assets.pipeline.storing import states_of, store_derived
 from news_assets.ports.search_index import Embedder, SearchIndex
-from news_assets.ports.services import Lake, Reader, Sandbox
+from news_assets.ports.services import Clock, Lake, Reader, Sandbox
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import ArticleEmbedding, EnrichedArticle
 from news_assets.records.desks import Desk
@@ -27,7 +27,7 @@ def embed_batch(
     lake: Lake,
     desk: Desk,
     keys: AgencyDays,
-    clock: Callable[[], datetime],
+    clock: Clock,
     *,
     embedder: Embedder,
     search: SearchIndex,

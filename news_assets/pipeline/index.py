@@ -2,7 +2,7 @@
 receipts.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Protocol
@@ -15,7 +15,7 @@ from news_assets.pipeline.stage_declaration import (
     of_articles,
 )
 from news_assets.ports.search_index import COPIED_FIELDS, SearchDocument, SearchIndex
-from news_assets.ports.services import Lake, Rows, Sandbox
+from news_assets.ports.services import Clock, Lake, Rows, Sandbox
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import (
     ArticleEmbedding,
@@ -57,7 +57,7 @@ def index_batch(
     lake: Lake,
     desk: Desk,
     keys: AgencyDays,
-    clock: Callable[[], datetime],
+    clock: Clock,
     *,
     search: SearchIndex,
     sandbox: Sandbox,

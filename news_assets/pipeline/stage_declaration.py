@@ -6,11 +6,10 @@ import json
 import pkgutil
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, Protocol
 
 from news_assets.ports.search_index import COPIED_FIELDS
-from news_assets.ports.services import Lake, Lazy, Reader, Rows
+from news_assets.ports.services import Clock, Lake, Lazy, Reader, Rows
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import ArticleEmbedding, EnrichedArticle
 from news_assets.records.desks import Desk
@@ -90,7 +89,7 @@ class RunStage(Protocol):
         lake: Lake,
         desk: Desk,
         keys: AgencyDays,
-        clock: Callable[[], datetime],
+        clock: Clock,
         only: Collection[str] | None = None,
         **ports_and_options: Any,
     ) -> int:
@@ -149,7 +148,7 @@ class Stage:
         lake: Lake,
         desk: Desk,
         keys: AgencyDays,
-        clock: Callable[[], datetime],
+        clock: Clock,
         ports: Mapping[str, Any],
         options: Mapping[str, bool] | None = None,
         only: Collection[str] | None = None,

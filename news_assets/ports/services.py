@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     import polars as pl
 
 
+# returns the present time, aware, in UTC
+Clock = Callable[[], datetime]
+
 _Row = TypeVar("_Row")
 _Result = TypeVar("_Result")
 

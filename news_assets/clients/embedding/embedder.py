@@ -289,7 +289,9 @@ RECENT_TEXTS = 2048  # with texts of 4,000 characters 12 MB
 
 
 class RecentEmbedder:
-    """Implements `ports.Embedder`. Thread-safe if the embedder is."""
+    """An embedder that keeps the vectors of the passages that it was given last, up to
+    RECENT_TEXTS. Thread-safe if the embedder is.
+    """
 
     def __init__(self, embedder: Embedder) -> None:
         self.model = embedder.model

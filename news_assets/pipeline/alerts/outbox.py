@@ -18,7 +18,7 @@ from news_assets.errors import NotifyError
 from news_assets.pipeline.alerts.mail_text import subject_of
 from news_assets.pipeline.alerts.query_file import Alerts, Operators, SavedQuery
 from news_assets.pipeline.alerts.story_hits import SortedHits, sort_hits
-from news_assets.ports.services import Lake, Rows
+from news_assets.ports.services import Clock, Lake, Rows
 from news_assets.records.alerts import (
     OPERATORS,
     SUBSCRIPTION,
@@ -423,7 +423,7 @@ class Sent:
     given_up: int = 0
 
 
-def send_due(lake: Lake, send: _Send, clock: Callable[[], datetime]) -> Sent:
+def send_due(lake: Lake, send: _Send, clock: Clock) -> Sent:
     """Send every message that is due, oldest first.
 
     After a failure that can pass, the other messages of the channel wait for the next
@@ -471,9 +471,7 @@ def _reserve_next(
     return message
 
 
-def _attempt(
-    send: _Send, message: Message, clock: Callable[[], datetime]
-) -> tuple[Message, bool]:
+def _attempt(send: _Send, message: Message, clock: Clock) -> tuple[Message, bool]:
     """Return the message after an attempt, and whether no subscriber can be reached."""
     tried = replace(message, attempts=message.attempts + 1)
     try:

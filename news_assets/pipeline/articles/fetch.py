@@ -5,7 +5,6 @@ import hashlib
 import logging
 import time
 from collections.abc import (
-    Callable,
     Collection,
     Generator,
     Iterable,
@@ -44,6 +43,7 @@ from news_assets.pipeline.page.readers import (
 from news_assets.pipeline.stage_declaration import Stage, of_articles
 from news_assets.pipeline.storing import store_apart, with_ticks
 from news_assets.ports.services import (
+    Clock,
     Fetcher,
     Lake,
     PageReader,
@@ -81,7 +81,7 @@ def fetch_batch(
     lake: Lake,
     desk: Desk,
     keys: AgencyDays,
-    clock: Callable[[], datetime],
+    clock: Clock,
     *,
     fetcher: Fetcher,
     sandbox: Sandbox,
@@ -257,24 +257,13 @@ def fetch_entries(
     max_chars = desk.caps.text_chars
     for request, result in fetcher.fetch_all(requests):
         for entry in by_url[request.url]:
+            if isinstance(result, Page) and result.is_unchanged:
+                yield FetchedEntry(entry, result, ReadEntry(), None)
+                continue
             agency = agencies[entry.agency]
-            yield _fetched(entry, result, agency, sandbox, readers, max_chars)
-
-
-def _fetched(
-    entry: FeedEntry,
-    result: Page | FetchError,
-    agency: Agency,
-    sandbox: Sandbox,
-    readers: Mapping[str, PageReader],
-    max_chars: int,
-) -> FetchedEntry:
-    """Return an entry with what was read of its answer; nothing of an unchanged page."""
-    if isinstance(result, Page) and result.is_unchanged:
-        return FetchedEntry(entry, result, ReadEntry(), None)
-    read = _read(entry, result, agency, sandbox, readers, max_chars)
-    page = _stored_page(entry, result) if isinstance(result, Page) else None
-    return FetchedEntry(entry, result, read, page)
+            read = _read(entry, result, agency, sandbox, readers, max_chars)
+            page = _stored_page(entry, result) if isinstance(result, Page) else None
+            yield FetchedEntry(entry, result, read, page)
 
 
 def _requests(

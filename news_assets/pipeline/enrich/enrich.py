@@ -33,7 +33,7 @@ from news_assets.pipeline.enrich.model.direct_requests import (
     Storing,
 )
 from news_assets.pipeline.enrich.model.enrichers import Enrichers
-from news_assets.pipeline.enrich.model.ledger import Clock, Ledger
+from news_assets.pipeline.enrich.model.ledger import Ledger
 from news_assets.pipeline.enrich.model.model_batches import BatchRequests
 from news_assets.pipeline.enrich.model.model_requests import Prompt, is_descended
 from news_assets.pipeline.enrich.plan import (
@@ -45,7 +45,14 @@ from news_assets.pipeline.enrich.plan import (
 )
 from news_assets.pipeline.stage_declaration import Stage
 from news_assets.pipeline.storing import states_of, store_derived
-from news_assets.ports.services import Enricher, Lake, LanguageModel, ModelRequest, Rows
+from news_assets.ports.services import (
+    Clock,
+    Enricher,
+    Lake,
+    LanguageModel,
+    ModelRequest,
+    Rows,
+)
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import EnrichedArticle
 from news_assets.records.desks import Desk

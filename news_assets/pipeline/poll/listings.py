@@ -17,7 +17,7 @@ from news_assets.errors import (
 )
 from news_assets.pipeline.failures import outcome_of
 from news_assets.pipeline.poll.poll_loop import SOURCE_S, Polled, SourcePoll
-from news_assets.ports.services import PageRequest, Sandbox
+from news_assets.ports.services import Clock, PageRequest, Sandbox
 from news_assets.records.articles import SourceState
 from news_assets.records.desks import Source
 from news_assets.records.reading import ListedEntry, Listing, Page, Validators
@@ -26,7 +26,6 @@ from news_assets.text.dates import day_in_address, day_of
 from news_assets.text.urls import url_hash
 
 AdapterOf = Callable[[Source], Adapter]
-Clock = Callable[[], datetime]
 
 # a feed without items is 1-2 kB; a larger document without entries is not a listing
 _MAX_EMPTY_BYTES = 5_000

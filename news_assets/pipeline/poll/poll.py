@@ -12,7 +12,6 @@ from news_assets.pipeline.civic.council_poll import CouncilRun, council_polls
 from news_assets.pipeline.poll.entry_rows import EntryRules
 from news_assets.pipeline.poll.listings import (
     AdapterOf,
-    Clock,
     KnownHashes,
     listing_polls,
     past_polls,
@@ -26,7 +25,7 @@ from news_assets.pipeline.schedule import (
     waiting_sources,
 )
 from news_assets.pipeline.storing import store_apart, with_ticks
-from news_assets.ports.services import Fetcher, Lake, PageRequest, Sandbox
+from news_assets.ports.services import Clock, Fetcher, Lake, PageRequest, Sandbox
 from news_assets.records.articles import FeedEntry, Poll, SourceState
 from news_assets.records.desks import Desk, Source
 

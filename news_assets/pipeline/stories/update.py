@@ -5,7 +5,7 @@ An article is placed once it is embedded, after those that were first seen befor
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
@@ -16,7 +16,7 @@ from news_assets.pipeline.stories.features import Features, features_of
 from news_assets.pipeline.stories.loaded import Pending, StoriesOfLake, ids_of, silence
 from news_assets.pipeline.stories.packing import unpack_vector
 from news_assets.pipeline.stories.window import DAYS
-from news_assets.ports.services import Lake, Reader, Rows, Sandbox
+from news_assets.ports.services import Clock, Lake, Reader, Rows, Sandbox
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import (
     ArticleEmbedding,
@@ -176,7 +176,7 @@ WHERE stored.article_count IS DISTINCT FROM counted.members
 def update_stories(
     lake: Lake,
     days: Iterable[date],
-    clock: Callable[[], datetime],
+    clock: Clock,
     sandbox: Sandbox,
     *,
     rebuild: bool = False,
@@ -266,7 +266,7 @@ def _embedded(reader: Reader, day: date, ids: Sequence[str]) -> dict[str, _Embed
 def _update_day(
     lake: Lake,
     work: _Work,
-    clock: Callable[[], datetime],
+    clock: Clock,
     sandbox: Sandbox,
     kept: Kept,
 ) -> Counter[str]:

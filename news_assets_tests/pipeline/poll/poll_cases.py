@@ -8,13 +8,12 @@ from news_assets.errors import FetchError, SourceError
 from news_assets.pipeline.poll.entry_rows import EntryChanges
 from news_assets.pipeline.poll.listings import (
     AdapterOf,
-    Clock,
     KnownHashes,
     listing_polls,
     nothing_known,
 )
 from news_assets.pipeline.poll.poll_loop import Polled, run_polls
-from news_assets.ports.services import Fetcher, PageRequest, Sandbox
+from news_assets.ports.services import Clock, Fetcher, PageRequest, Sandbox
 from news_assets.records.articles import SourceState
 from news_assets.records.desks import Source
 from news_assets.records.reading import ListedEntry, Listing, Page, Validators

@@ -19,7 +19,14 @@ from news_assets.errors import EnrichError, ModelCallError
 from news_assets.pipeline.enrich.enriched_rows import cache_of
 from news_assets.pipeline.enrich.model.model_requests import ENRICHER
 from news_assets.pipeline.enrich.model.prices import answer_usd, expected_usd, most_usd
-from news_assets.ports.services import Lake, ModelAnswer, ModelRequest, Reader, Rows
+from news_assets.ports.services import (
+    Clock,
+    Lake,
+    ModelAnswer,
+    ModelRequest,
+    Reader,
+    Rows,
+)
 from news_assets.records.derived import CachedEnrichment
 from news_assets.records.model_calls import (
     BATCH,
@@ -31,8 +38,6 @@ from news_assets.records.model_calls import (
 )
 from news_assets.records.reading import Enrichment
 from news_assets.retry_table import REFUSED_ANSWER, REJECTED_INPUT, UNANSWERED_INPUT
-
-Clock = Callable[[], datetime]
 
 _LOG = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ the articles are then due, and find the answers in the cache.
 
 import json
 import logging
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import islice
@@ -48,6 +48,7 @@ from news_assets.pipeline.enrich.model.model_requests import is_descended, reque
 from news_assets.pipeline.failures import make_due
 from news_assets.ports.services import (
     BatchedModel,
+    Clock,
     Lake,
     ModelAnswer,
     ModelRequest,
@@ -242,7 +243,7 @@ def settle_batches(
     lake: Lake,
     enricher: Enrichers,
     desks: Iterable[Desk],
-    clock: Callable[[], datetime],
+    clock: Clock,
 ) -> dict[str, str]:
     """Look for the batches that may have been sent, and collect those that are over.
 

@@ -24,7 +24,7 @@ from news_assets.pipeline.enrich.plan import (
     counts_of,
     plan_batch,
 )
-from news_assets.ports.services import Lake, ModelRequest
+from news_assets.ports.services import Clock, Lake, ModelRequest
 from news_assets.records.articles import RawArticle
 from news_assets.records.desks import Desk
 from news_assets.records.model_calls import Kind, Tokens, total_usd
@@ -77,7 +77,7 @@ class Preview:
         lake: Lake,
         desk: Desk,
         enricher: Enrichers,
-        clock: Callable[[], datetime],
+        clock: Clock,
     ) -> None:
         self.found = Found()
         self._lake = lake
