@@ -152,7 +152,7 @@ class _Drafts:
         """Whether a language model made the article's result."""
         return self[article].made_by.enricher != self.chain.local.name
 
-    def without_answer(
+    def mark_unanswered(
         self,
         article: RawArticle,
         reason: str,
@@ -174,9 +174,9 @@ class _Drafts:
     def store_local(self) -> None:
         """Store what the local enricher found, of every article, until a model answers."""
         plan, now = self.plan, self.clock()
-        for article in self._waiting():
+        for article in self._sent_to_models():
             reason = "the language model has not answered yet"
-            self.without_answer(article, reason, None, awaits_model=True)
+            self.mark_unanswered(article, reason, None, awaits_model=True)
         changed = self._changed(plan.drafts)
         for article in plan.filtered:
             self._add(changed, _NewRow(unenriched_row(article, now)))
@@ -196,21 +196,21 @@ class _Drafts:
         self.plan.drafts |= found
         self._store(rows, self._changed(found))
 
-    def store_open(self) -> None:
+    def store_unanswered(self) -> None:
         """Store why articles got no answer; a row of its present state stays then."""
-        without_answer: list[str] = []
-        for article in self._waiting():
+        unanswered: list[str] = []
+        for article in self._sent_to_models():
             draft = self[article]
             stays = draft.retry_reason is None and not draft.awaits_model
             if stays and self.has_answer(article):
                 continue
             if not self.plan.is_current(article):
-                without_answer.append(article.article_id)
-        if changed := self._changed(without_answer):
+                unanswered.append(article.article_id)
+        if changed := self._changed(unanswered):
             self.lake.transact(lambda rows: self._store(rows, changed))
 
-    def _waiting(self) -> list[RawArticle]:
-        """Return the articles for which a model is to be called."""
+    def _sent_to_models(self) -> list[RawArticle]:
+        """Return the articles for which a model is called; none without models."""
         enrichers = self.chain.with_models
         if enrichers and enrichers.entity_model(self.desk.enrich):
             return self.plan.readable
@@ -333,7 +333,7 @@ class _ModelRun:
                 if not self._drafts.has_answer(article)
             ]
         self._add_entities()
-        self._drafts.store_open()
+        self._drafts.store_unanswered()
         if not unanswered:
             return ""
         if not all(reasons):
@@ -365,7 +365,7 @@ class _ModelRun:
             retry_reason: str | None = one.reason
             if one.is_closed:  # an earlier model may still answer
                 retry_reason = self._drafts[one.article].retry_reason
-            self._drafts.without_answer(one.article, one.reason, retry_reason)
+            self._drafts.mark_unanswered(one.article, one.reason, retry_reason)
         return answers.unavailable or unavailable
 
     def _branches(
@@ -395,7 +395,7 @@ class _ModelRun:
         ):
             if not is_closed:
                 del found[article.article_id]
-                self._drafts.without_answer(article, reason, reason)
+                self._drafts.mark_unanswered(article, reason, reason)
         return found, answers.unavailable
 
     def _add_entities(self) -> None:
