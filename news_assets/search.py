@@ -278,8 +278,8 @@ def copies(
     from news_assets.store.queries.copies import appearance_copies, copies_of
 
     ids = [hit.article_id for hit in hits]
-    with _lake(settings) as lake:
-        return copies_of(lake, ids) | appearance_copies(lake, ids)
+    with _lake(settings) as lake, lake.latest() as snapshot:
+        return copies_of(snapshot, ids) | appearance_copies(snapshot, ids)
 
 
 def _lake(settings: "Settings | None") -> "AbstractContextManager[Lake]":

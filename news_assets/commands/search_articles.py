@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from rich import box
@@ -34,15 +34,11 @@ from news_assets.search import (
     SearchSort,
     open_index,
 )
-from news_assets.store.queries.copies import (
-    Copy,
-    appearance_copies,
-    appearances_of,
-    copies_of,
-    next_first,
-)
 
-_Copies = Mapping[str, Sequence[Copy]]
+if TYPE_CHECKING:
+    from news_assets.store.queries.copies import Copy
+
+_Copies = Mapping[str, Sequence["Copy"]]
 _Sentiment = Literal["positive", "neutral", "negative"]
 
 _FACET_VALUES = 6
@@ -166,12 +162,21 @@ def hits_with_copies(
     """
     if not hits:
         return (), {}
+    from news_assets.store.queries.copies import (
+        appearance_copies,
+        appearances_of,
+        copies_of,
+        next_first,
+    )
+
     try:
-        with open_lake() as lake:
-            groups = appearances_of(lake, [hit.article_id for hit in hits])
+        with open_lake() as lake, lake.latest() as snapshot:
+            groups = appearances_of(snapshot, [hit.article_id for hit in hits])
             arranged = next_first(hits, groups, filters, datetime.now(UTC).date())
             ids = [hit.article_id for hit in arranged]
-            found = copies_of(lake, ids) | appearance_copies(lake, ids)
+            found = copies_of(snapshot, ids)
+            if groups:
+                found |= appearance_copies(snapshot, ids)
         return tuple(arranged), found
     except LakeError as error:
         Terminal(stderr=True).print_line(f"copies are not listed: {error}")
@@ -204,7 +209,7 @@ def _most_frequent(counts: Mapping[str, int]) -> Iterator[str]:
         yield f"{value} {count}"
 
 
-def _lines_of(hit: SearchHit, others: Sequence[Copy]) -> Iterator[Text]:
+def _lines_of(hit: SearchHit, others: "Sequence[Copy]") -> Iterator[Text]:
     about = (hit.day.isoformat(), hit.agency, hit.theme_code)
     yield Text(hit.title, style="bold")
     yield Text(" · ".join(filter(None, about)), style="dim")

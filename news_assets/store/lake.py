@@ -264,6 +264,13 @@ class Lake:
         with self._snapshot() as snapshot:
             return snapshot.query(sql, params)
 
+    def rows_of(
+        self, sql: str, params: "Collection[Any] | Mapping[str, Any]" = ()
+    ) -> list[dict[str, Any]]:
+        """Return the rows of one SELECT over the latest commit; see `Snapshot.rows_of`."""
+        with self._snapshot() as snapshot:
+            return snapshot.rows_of(sql, params)
+
     def snapshot(self) -> int:
         """Return the number of the latest commit, which grows with every change of any
         table.

@@ -1,6 +1,8 @@
 """`search`: hits are listed with their copies, which the lake knows."""
 
 import json
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -113,3 +115,22 @@ def test_a_search_takes_operators_and_names_a_mistake(call: Call) -> None:
     assert (code, found) == (0, {"a-1", "a-2"})
     message = "news-assets: column 5 of the search: OR has nothing after it\n"
     assert call("search", "bus OR") == (2, "", message)
+
+
+@pytest.mark.usefixtures("_copied")
+def test_a_search_by_words_reads_the_copies_without_polars(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NEWS_HOME", str(home))
+    code = f"""
+import atexit, sys
+atexit.register(lambda: print("polars" in sys.modules, file=sys.stderr))
+sys.argv[1:] = {SEARCH}
+from news_assets.cli import main
+main()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert "and 2 more copies" in done.stdout
+    assert done.stderr == "False\n"

@@ -52,6 +52,7 @@ _PUBLICATIONS = """
         coalesce(published_at, first_seen_at) AS published_at,
         duplicate_reason AS reason
     FROM raw_articles WHERE list_contains($ids, article_id) AND outcome = 'ok'
+    ORDER BY published_at, article_id
 """
 
 
@@ -102,17 +103,19 @@ def publications_of(
     """Return for each article that has copies its copies and itself, by its id, in
     order of publication.
     """
-    groups = lake.query(_GROUPS, {"ids": list(article_ids)}) if article_ids else None
-    if groups is None or groups.is_empty():
+    if not article_ids:
         return {}
-    rows = lake.query(_PUBLICATIONS, {"ids": groups["article_id"].unique().to_list()})
-    listed = groups.join(rows, on="article_id")
-    listed = listed.sort("hit", "published_at", "article_id")
-    found: dict[str, tuple[Copy, ...]] = {}
-    for row in listed.iter_rows(named=True):
-        hit = row.pop("hit")
-        found[hit] = (*found.get(hit, ()), Copy(**row))
-    return found
+    members = lake.rows_of(_GROUPS, {"ids": list(article_ids)})
+    if not members:
+        return {}
+    hits_of: dict[str, list[str]] = {}
+    for member in members:
+        hits_of.setdefault(member["article_id"], []).append(member["hit"])
+    found: dict[str, list[Copy]] = {}
+    for row in lake.rows_of(_PUBLICATIONS, {"ids": list(hits_of)}):
+        for hit in hits_of[row["article_id"]]:
+            found.setdefault(hit, []).append(Copy(**row))
+    return {hit: tuple(group) for hit, group in found.items()}
 
 
 def copies_of(
@@ -202,8 +205,7 @@ def appearances_of(lake: Lake | Snapshot, article_ids: Sequence[str]) -> Groups:
     """
     found: dict[str, list[ItemAppearance]] = {}
     if article_ids:
-        rows = lake.query(_APPEARANCES, {"ids": list(article_ids)})
-        for row in rows.iter_rows(named=True):
+        for row in lake.rows_of(_APPEARANCES, {"ids": list(article_ids)}):
             found.setdefault(row.pop("hit"), []).append(ItemAppearance(**row))
     return {hit: group for hit, group in found.items() if len(group) > 1}
 
