@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Self, cast
 
 from news_assets.errors import IndexingError
-from news_assets.pipeline.reindex import WritableIndex
 from news_assets.ports.search_index import Embedder, SearchIndex
 from news_assets.ports.services import LanguageModel, Lazy, Sandbox
 from news_assets.setting_values import LOCAL_ENRICHER
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from news_assets.clients.subscriber_mail import SubscriptionLinks
     from news_assets.pipeline.alerts.query_file import Alerts
     from news_assets.pipeline.enrich.model.enrichers import Enrichers
+    from news_assets.pipeline.reindex import WritableIndex
     from news_assets.ports.services import Reader
     from news_assets.records.model_calls import Spent
 
@@ -241,18 +241,20 @@ class OpenIndex(SearchIndex, Protocol):
     def __exit__(self, *_: object) -> None: ...
 
 
-class IndexRebuild(WritableIndex, Protocol):
-    """An index that is filled beside the one in use. `is_resumed`: it has documents of
-    an interrupted rebuild.
-    """
+if TYPE_CHECKING:
 
-    is_resumed: bool
-
-    def swap(self, expected: Mapping[str, Mapping[str, str]]) -> None:
-        """Replace the index in use. Raises IndexingError if the documents are not those
-        expected, by desk and hash.
+    class IndexRebuild(WritableIndex, Protocol):
+        """An index that is filled beside the one in use. `is_resumed`: it has documents
+        of an interrupted rebuild.
         """
-        ...
+
+        is_resumed: bool
+
+        def swap(self, expected: Mapping[str, Mapping[str, str]]) -> None:
+            """Replace the index in use. Raises IndexingError if the documents are not
+            those expected, by desk and hash.
+            """
+            ...
 
 
 def open_index(search: str, path: Path, api_key: str) -> OpenIndex:
@@ -285,7 +287,7 @@ def open_rebuild(
     dim: int | None,
     model: str | None,
     now: datetime,
-) -> Iterator[IndexRebuild]:
+) -> "Iterator[IndexRebuild]":
     """Yield a new index to fill, or that of an interrupted rebuild; the index in use
     may be unusable.
 

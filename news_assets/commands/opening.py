@@ -1,25 +1,35 @@
-"""Open the lake that the settings name, and check the names of desks and agencies."""
+"""Open the lake that the settings name, and check the names of desks and agencies.
+
+The lake is imported when it is opened: with DuckDB and the records it takes 0.1 s.
+"""
 
 from collections.abc import Callable, Collection, Iterable
+from typing import TYPE_CHECKING
 
 from news_assets.errors import NewsAssetsError
 from news_assets.records.desks import USUAL_CAPS, Caps, Desk
 from news_assets.settings import Settings
-from news_assets.store.address import Address
-from news_assets.store.lake import Lake
+
+if TYPE_CHECKING:
+    from news_assets.store.address import Address
+    from news_assets.store.lake import Lake
 
 
-def lake_address() -> Address:
+def lake_address() -> "Address":
     """Return the address of the lake that the settings name."""
+    from news_assets.store.address import Address
+
     settings = Settings.read()
     return Address(settings.catalog, settings.data, str(settings.backups_dir))
 
 
-def open_lake(threads: int = 1) -> Lake:
+def open_lake(threads: int = 1) -> "Lake":
     """Return the lake that the settings name.
 
     For a few reads, a second thread costs more than it gives.
     """
+    from news_assets.store.lake import Lake
+
     address = lake_address()
     return Lake.open(
         address.catalog, address.data, backups=address.backups, threads=threads

@@ -11,7 +11,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from functools import partial
 from itertools import starmap
 from time import perf_counter
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.progress import (
@@ -25,7 +25,6 @@ from rich.progress import (
 from news_assets.clients.factory import (
     EMBEDDED,
     MOST_EMBEDDED,
-    IndexRebuild,
     connect_typesense,
     open_index,
     open_rebuild,
@@ -47,6 +46,9 @@ from news_assets.settings import Settings
 from news_assets.sources.source_kinds import ALL_KINDS
 from news_assets.store.lake import Lake
 from news_assets.store.queries.freshness import expected_documents
+
+if TYPE_CHECKING:
+    from news_assets.clients.factory import IndexRebuild
 
 # --- rebuild --------------------------------------------------------------------------
 
@@ -216,7 +218,10 @@ def _rebuild(
 
 
 def _fill(
-    lake: Lake, rebuild: IndexRebuild, sandbox: Sandbox, desks: Sequence[DeskDocuments]
+    lake: Lake,
+    rebuild: "IndexRebuild",
+    sandbox: Sandbox,
+    desks: Sequence[DeskDocuments],
 ) -> None:
     """Send all documents, then what changed meanwhile, until a round sends few."""
     terminal = Terminal(stderr=True)

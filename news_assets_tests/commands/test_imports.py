@@ -11,7 +11,7 @@ from news_assets import cli
     [
         ("cli", "duckdb, polars, dagster, lxml, news_assets.commands.opening"),
         ("commands.lake_status", "polars, dagster, lxml, yaml, numpy"),
-        ("commands.search_articles", "polars, dagster, lxml, yaml, numpy"),
+        ("commands.search_articles", "duckdb, polars, dagster, lxml, yaml, numpy"),
     ],
 )
 def test_a_command_imports_only_what_it_needs(module: str, heavy: str) -> None:

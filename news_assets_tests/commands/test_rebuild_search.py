@@ -13,10 +13,11 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from subprocess import PIPE
+from typing import TYPE_CHECKING
 
 import pytest
 
-from news_assets.clients.factory import IndexRebuild, open_rebuild
+from news_assets.clients.factory import open_rebuild
 from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
 from news_assets.commands import search_upkeep
 from news_assets.errors import IndexingError
@@ -39,6 +40,9 @@ from news_assets_tests.support.search_backends import (
 )
 from news_assets_tests.support.small_desk import DESK, NOW, TODAY, Newsroom, entry
 from news_assets_tests.support.waiting import HANG_S
+
+if TYPE_CHECKING:
+    from news_assets.clients.factory import IndexRebuild
 
 # The command with chunks of one document, which stops after the first chunk.
 _SLOW = """
@@ -90,7 +94,7 @@ def room(place: Backend, embedded: Path, tmp_path: Path) -> Iterator[Newsroom]:
         yield room
 
 
-def begin() -> AbstractContextManager[IndexRebuild]:
+def begin() -> "AbstractContextManager[IndexRebuild]":
     return open_rebuild(*Settings.read().search_place, 2, "1", NOW)
 
 
