@@ -244,7 +244,7 @@ def parse_meetings() -> None:
     """Read the saved answers of civic vendors that standard input names."""
     from news_assets.sources.civic.identity import owner_of
     from news_assets.sources.civic.vendor_meetings import ParseContext
-    from news_assets.sources.civic.vendors import read_answers
+    from news_assets.sources.civic.vendors import read_saved_answers
 
     with ProcessSandbox() as sandbox:
 
@@ -254,7 +254,7 @@ def parse_meetings() -> None:
             answers = _answers(Path(str(item["path"])))
             timezone, now = _stated_present(item)
             context = ParseContext(timezone=timezone, now=now)
-            [listing] = sandbox.run(read_answers, [(kind, answers, url, context)])
+            [listing] = sandbox.run(read_saved_answers, [(kind, answers, url, context)])
             if isinstance(listing, NewsAssetsError):
                 raise listing
             meetings = []

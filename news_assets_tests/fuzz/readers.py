@@ -22,7 +22,7 @@ from news_assets.pipeline.embed import embedding_text
 from news_assets.pipeline.enrich.local_enricher import LocalEnricher
 from news_assets.pipeline.page.readers import read_entry
 from news_assets.ports.services import PageRequest
-from news_assets.sources.civic.vendors import CIVIC_KINDS, read_answers
+from news_assets.sources.civic.vendors import CIVIC_KINDS, read_saved_answers
 from news_assets.sources.source_kinds import KINDS, adapter_of
 from news_assets.taxonomy import load_taxonomy
 from news_assets.text.prose import strip_markdown
@@ -94,7 +94,7 @@ def _listing(kind: str, data: bytes) -> object:
 
 
 def _meetings(kind: str, data: bytes) -> object:
-    return read_answers(
+    return read_saved_answers(
         kind,
         [("answer", data)],
         "https://town.example.org/AgendaCenter",

@@ -25,7 +25,7 @@ from zoneinfo import ZoneInfo
 
 from news_assets.records.meetings import Meeting, MeetingListing
 from news_assets.sources.civic.vendor_meetings import ParseContext
-from news_assets.sources.civic.vendors import read_answers
+from news_assets.sources.civic.vendors import read_saved_answers
 from news_assets_tests.quality.extraction import CORPUS
 
 ASSERTED = CORPUS / "civic_city_scrapers" / "dev"
@@ -180,7 +180,7 @@ def read_case(case_id: str, case: Case) -> MeetingListing:
     )
     path = ASSERTED / "files" / case.answer
     url = case.url or expected["url"]
-    return read_answers(
+    return read_saved_answers(
         case.kind,
         [(path.name, answer_of(path))],
         url,
@@ -389,7 +389,7 @@ def score_whole() -> list[str]:
         context = ParseContext(
             timezone=_CENTRAL, now=datetime(2026, 1, 1, tzinfo=ZoneInfo(_CENTRAL))
         )
-        listing = read_answers(kind, [(path.name, answer_of(path))], url, context)
+        listing = read_saved_answers(kind, [(path.name, answer_of(path))], url, context)
         whole = [meeting for meeting in listing.meetings if not meeting.is_partial]
         items = sum(len(meeting.items) for meeting in listing.meetings)
         found = len(whole) + items

@@ -45,7 +45,7 @@ from news_assets.sources.civic.meeting_prose import (
 )
 from news_assets.sources.civic.moments import clock_of_text, moment_of_text
 from news_assets.sources.civic.vendor_meetings import ParseContext, location_of
-from news_assets.sources.civic.vendors import read_answers
+from news_assets.sources.civic.vendors import read_saved_answers
 from news_assets.sources.source_kinds import KINDS
 from news_assets.sources.storable_entries import bounded, unique
 from news_assets.text import (
@@ -150,7 +150,7 @@ def meetings(
     kind: str, start: str, end: str = "", url: str = URL
 ) -> Callable[[str], object]:
     context = ParseContext(timezone=ZONE, now=datetime(2026, 1, 1, tzinfo=UTC))
-    return lambda text: read_answers(
+    return lambda text: read_saved_answers(
         kind, [("a", f"{start}{text}{end}".encode("utf-8", "replace"))], url, context
     )
 

@@ -45,7 +45,7 @@ from news_assets.records.meetings import (
 )
 from news_assets.records.reading import Outcome, Page
 from news_assets.sources.civic.vendor_meetings import ParseContext
-from news_assets.sources.civic.vendors import read, vendor_of
+from news_assets.sources.civic.vendors import read_answer, vendor_of
 from news_assets.sources.platforms import file_of
 from news_assets.text.dates import day_of
 from news_assets.text.urls import host_of
@@ -321,7 +321,9 @@ class _CouncilPoll:
         context = ParseContext(
             timezone=source.timezone, now=self._found.now, selectors=source.selectors
         )
-        [listing] = self._sandbox.run(read, [(self._found.vendor, answer, context)])
+        [listing] = self._sandbox.run(
+            read_answer, [(self._found.vendor, answer, context)]
+        )
         return listing
 
     def _take_listing(

@@ -183,7 +183,7 @@ class CouncilRequests:
         known_signals: Hashes of the last change signal, by day.
         is_roster_due: Whether bodies and members are requested.
         rechecked: Keys of the unchanged meetings whose items are requested again.
-        changed: Keys of the meetings whose agendas as documents may say more.
+        documents_due: Keys of the meetings whose agendas as documents may say more.
     """
 
     found: CouncilFindings
@@ -193,7 +193,7 @@ class CouncilRequests:
     known_signals: Mapping[str, str]
     is_roster_due: bool
     rechecked: set[str] = field(default_factory=set)
-    changed: set[str] = field(default_factory=set)
+    documents_due: set[str] = field(default_factory=set)
     has_requested_items: bool = False
     has_requested_documents: bool = False
 
@@ -275,7 +275,7 @@ class CouncilRequests:
 
     def of_items(self) -> PlannedRequests:
         """Return the requests for the items of the listed meetings that need them,
-        once.
+        once, when all meetings are listed: their stored rows are found first.
         """
         if self.has_requested_items:
             return []
@@ -289,7 +289,7 @@ class CouncilRequests:
             )
             meetings.append(one)
             if self.rules.requests_document(one):
-                self.changed.add(key)
+                self.documents_due.add(key)
             if meeting.items or found.vendor.items is None:
                 found.read_agendas.add(key)
         if found.vendor.items is None:
@@ -363,7 +363,7 @@ class CouncilRequests:
             return []
         self.has_requested_documents = True
         urls = {request.url for request in sent}
-        wanted = self.changed - self.found.unread_agendas
+        wanted = self.documents_due - self.found.unread_agendas
         requests: PlannedRequests = []
         for key, meeting in self.found.merged_meetings().items():
             url = _document_of(meeting)

@@ -37,7 +37,7 @@ from news_assets.records.meetings import MeetingListing, Request
 from news_assets.records.reading import Page
 from news_assets.sources.civic.detection import VendorAddress, vendors_of_address
 from news_assets.sources.civic.vendor_meetings import ParseContext
-from news_assets.sources.civic.vendors import read, vendor_of
+from news_assets.sources.civic.vendors import read_answer, vendor_of
 from news_assets.sources.discovery import (
     CandidateUrl,
     PageFacts,
@@ -529,5 +529,5 @@ def _listing(
     if isinstance(answer, FetchError):
         return answer
     context = ParseContext(timezone=criteria.timezone, now=criteria.now)
-    [listing] = sandbox.run(read, [(vendor_of(at.kind), answer, context)])
+    [listing] = sandbox.run(read_answer, [(vendor_of(at.kind), answer, context)])
     return listing

@@ -2,8 +2,8 @@
 limits of vendors, by kind of source.
 
 vendors          kind -> Vendor: how an answer is read, and which requests give
-                 upcoming, past, items and changes; `read(vendor, page, context)`
-                 separates refusals, empty and stale answers
+                 upcoming, past, items and changes; `read_answer` separates
+                 refusals, empty and stale answers
 one or two modules per vendor: page -> MeetingListing with the vendor's own ids
 
 What all vendors share: `moments` (local days and hours), `vendor_meetings` (status,

@@ -220,7 +220,7 @@ def vendor_of(kind: str) -> Vendor:
 # --- one answer -----------------------------------------------------------------------
 
 
-def read(vendor: Vendor, page: Page, context: ParseContext) -> MeetingListing:
+def read_answer(vendor: Vendor, page: Page, context: ParseContext) -> MeetingListing:
     """Return what an answer says, refusals included.
 
     Raises:
@@ -310,7 +310,7 @@ _STATES: Final[tuple[AnswerState, ...]] = (
 )
 
 
-def read_answers(
+def read_saved_answers(
     kind: str, answers: list[tuple[str, bytes]], url: str, context: ParseContext
 ) -> MeetingListing:
     """Return the meetings of saved answers, each (name, bytes); what cannot be read is
@@ -325,7 +325,7 @@ def read_answers(
     for name, body in answers:
         for page in _pages_of(name, body, url, context.now):
             try:
-                listings.append(read(vendor, page, context))
+                listings.append(read_answer(vendor, page, context))
             except NewsAssetsError as error:
                 unread.append(str(error))
     return _joined(listings, unread)

@@ -8,7 +8,7 @@ from news_assets.records.desks import Selectors
 from news_assets.records.meetings import Meeting, MeetingListing
 from news_assets.records.reading import Page
 from news_assets.sources.civic.vendor_meetings import ParseContext
-from news_assets.sources.civic.vendors import CIVIC_KINDS, read
+from news_assets.sources.civic.vendors import CIVIC_KINDS, read_answer
 
 ZONE = "America/Chicago"
 NOW = datetime(2026, 3, 10, 12, tzinfo=ZoneInfo(ZONE))
@@ -33,7 +33,7 @@ def page(
 def listing(
     kind: str, body: object, url: str = "https://town.example.org/", status: int = 200
 ) -> MeetingListing:
-    return read(CIVIC_KINDS[kind], page(body, url, status), context())
+    return read_answer(CIVIC_KINDS[kind], page(body, url, status), context())
 
 
 def one(kind: str, body: object, url: str = "https://town.example.org/") -> Meeting:

@@ -5,7 +5,7 @@ from datetime import date
 
 from news_assets.records.desks import Selectors
 from news_assets.records.meetings import Location
-from news_assets.sources.civic.vendors import CIVIC_KINDS, read
+from news_assets.sources.civic.vendors import CIVIC_KINDS, read_answer
 from news_assets_tests.sources.civic.answers import context, listing, local, one, page
 
 VIEW = "https://springfield.granicus.com/ViewPublisher.php?view_id=4"
@@ -329,7 +329,7 @@ def test_links_to_pdfs_are_dated_by_text_name_or_surroundings() -> None:
 def test_selectors_tell_what_a_meeting_is() -> None:
     body = """<div class=m><b>Budget Board</b><i>19 March 2026, 6 pm</i><a href="/f/1">Agenda</a></div>"""
     selectors = Selectors(item=".m", title="b", date="i", link="a")
-    [meeting] = read(
+    [meeting] = read_answer(
         CIVIC_KINDS["pdf_links"], page(body), replace(context(), selectors=selectors)
     ).meetings
     assert (meeting.title, local(meeting)) == (
@@ -340,7 +340,7 @@ def test_selectors_tell_what_a_meeting_is() -> None:
 
 def test_an_item_without_a_selector_for_links_has_its_pdf_links() -> None:
     body = """<p class=m>March 19, 2026 <a href="/f/a.PDF">Agenda</a> <a href="/map">Map</a></p>"""
-    [meeting] = read(
+    [meeting] = read_answer(
         CIVIC_KINDS["pdf_links"],
         page(body),
         replace(context(), selectors=Selectors(item=".m")),

@@ -12,7 +12,7 @@ from news_assets.records.meetings import Meeting
 from news_assets.sources.civic import CIVIC_LIMITS
 from news_assets.sources.civic.vendors import (
     CIVIC_KINDS,
-    read_answers,
+    read_saved_answers,
     vendor_of,
 )
 from news_assets_tests.sources.civic.answers import context, listing
@@ -122,7 +122,7 @@ def test_items_of_another_answer_complete_a_listed_meeting() -> None:
             ("events.json", json.dumps([EVENT]).encode()),
             ("items.json", json.dumps(ITEMS).encode()),
         ][::order]
-        [meeting] = read_answers("legistar", answers, BASE, context()).meetings
+        [meeting] = read_saved_answers("legistar", answers, BASE, context()).meetings
         assert (meeting.title, len(meeting.items), meeting.is_partial) == (
             "Parks Board",
             2,
@@ -132,7 +132,7 @@ def test_items_of_another_answer_complete_a_listed_meeting() -> None:
 
 def test_exchanges_are_read_by_their_own_addresses_and_documents_are_left_out() -> None:
     encoded = base64.b64encode(json.dumps([EVENT | {"EventId": 72}]).encode()).decode()
-    found = read_answers(
+    found = read_saved_answers(
         "legistar",
         [
             exchanges(
@@ -159,7 +159,7 @@ def test_an_answer_that_cannot_be_read_is_a_problem_and_not_the_end() -> None:
         ("a.html", b"<html>Welcome</html>"),
         ("b.json", json.dumps([EVENT]).encode()),
     ]
-    found = read_answers("legistar", answers, BASE, context())
+    found = read_saved_answers("legistar", answers, BASE, context())
     assert len(found.meetings) == 1
     assert found.state == "ok"
     assert found.problems[0].startswith(f"{BASE}: not a page of Legistar")
@@ -177,7 +177,7 @@ def test_an_agenda_goes_to_the_meeting_that_names_it() -> None:
         (name, json.dumps(body).encode())
         for name, body in (("1", agenda), ("2", {"value": [event]}))
     ]
-    [meeting] = read_answers(
+    [meeting] = read_saved_answers(
         "civicclerk", answers, "https://s.api.civicclerk.com/v1/Events", context()
     ).meetings
     assert (meeting.title, [item.title for item in meeting.items]) == (
