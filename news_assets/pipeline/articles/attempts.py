@@ -74,6 +74,17 @@ class Attempts(NamedTuple):
     next_try_at: datetime | None = None
 
 
+def attempts_before(
+    entry: FeedEntry, previous: RawArticle | None, now: datetime
+) -> Attempts:
+    """Return the failed attempts so far for this version of the entry; `previous` is
+    the stored row.
+    """
+    if previous is None or is_new_version(entry, previous, now):
+        return Attempts()
+    return Attempts(previous.attempts, previous.refusals)
+
+
 def after_failure(
     before: Attempts, failure: FetchError | Outcome, now: datetime
 ) -> Attempts:

@@ -14,7 +14,7 @@ from news_assets.pipeline.articles.attempts import (
     CONFIRMED_AFTER,
     Attempts,
     after_failure,
-    is_new_version,
+    attempts_before,
     is_removal,
     relisted,
     removed_at,
@@ -149,7 +149,7 @@ def _answered_row(
         now: The time of the fetch.
         owner: Whose site the article's address is on.
     """
-    attempts = _attempts_before(entry, previous, now)
+    attempts = attempts_before(entry, previous, now)
     extracted = read.extracted
     problem = _problem(result, extracted)
     if owner == "other":
@@ -385,15 +385,6 @@ def _unchanged_row(previous: RawArticle, entry: FeedEntry, page: Page) -> RawArt
         fetched_at=page.fetched_at,
         trace_id=entry.trace_id,
     )
-
-
-def _attempts_before(
-    entry: FeedEntry, previous: RawArticle | None, now: datetime
-) -> Attempts:
-    """Return the failed attempts for this version of the entry."""
-    if previous is None or is_new_version(entry, previous, now):
-        return Attempts()
-    return Attempts(previous.attempts, previous.refusals)
 
 
 def _kept_row(
