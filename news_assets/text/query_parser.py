@@ -1,4 +1,6 @@
-"""Reads the operators of a search into a tree; each mistake is named with its column.
+"""Reads the text of a search: `parse_operators` gives the tree of one with operators, and
+`parse_query` the words, phrases and exclusions of one without. Each mistake is named with
+its column.
 
     either  = every {"OR" every}
     every   = near {["AND"] near}
@@ -6,18 +8,19 @@
     one     = ["-" | "NOT"] [field ":"] (word | word "*" | "quoted words" | "(" either ")")
 
 The operators are in capitals; a field and its value, a minus and what it excludes are
-not separated by a space. A text without operators has no tree: it is searched by
-`search_query.parse_query`. The time is linear in the length of the text.
+not separated by a space. A text without operators has "quoted phrases" and a leading
+minus at most. The time is linear in the length of the text.
 """
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import date
+from functools import lru_cache
 from typing import NamedTuple, cast, get_args
 
 from news_assets.errors import QueryError
-from news_assets.text.search_query import (
-    MAX_QUERY_CHARS,
+from news_assets.text.query_tree import (
     And,
     Days,
     FieldValue,
@@ -32,8 +35,10 @@ from news_assets.text.search_query import (
     words_of_part,
     written_parts,
 )
-from news_assets.text.words import fold, words
+from news_assets.text.words import fold, stopwords, words
 
+MAX_QUERY_CHARS = 4_000
+MAX_WORDS = 32  # enough for a pasted article to find itself
 _MAX_PARTS = 64  # words, phrases and fields of a text with operators
 MAX_DEPTH = 16  # of brackets
 _MAX_DISTANCE = 100  # words
@@ -416,3 +421,68 @@ def _day(written: str) -> date | None:
     if not re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", written):
         raise ValueError(written)
     return date.fromisoformat(written)
+
+
+# --- a text without operators ---------------------------------------------------------
+
+
+_TOKEN = re.compile(r'(?<!\S)(-)?(?:"([^"]*)"|([^\s"]+))|"([^"]*)"|([^\s"]+)')
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedQuery:
+    """Words that should occur, phrases that must, and words that must not; all
+    lower-cased.
+    """
+
+    words: tuple[str, ...]
+    phrases: tuple[tuple[str, ...], ...] = ()
+    excluded: tuple[str, ...] = ()
+
+
+def parse_query(text: str, languages: tuple[str, ...]) -> ParsedQuery:
+    """Return the query without the stop words of these languages, unless it has no
+    other words.
+    """
+    found: list[str] = []
+    phrases: list[tuple[str, ...]] = []
+    excluded: list[str] = []
+    for match in _TOKEN.finditer(text[:MAX_QUERY_CHARS]):
+        minus, *spellings = match.groups(default="")
+        token = words("".join(spellings))  # exactly one spelling is not empty
+        if minus:
+            excluded += token
+            continue
+        found += token
+        if '"' in match[0] and len(token) > 1:
+            phrases.append(tuple(map(fold, token)))
+    content = _without_stopwords(found, languages)
+    return ParsedQuery(
+        tuple(content[:MAX_WORDS]),
+        tuple(phrases[:MAX_WORDS]),
+        tuple(excluded[:MAX_WORDS]),
+    )
+
+
+def _without_stopwords(found: list[str], languages: tuple[str, ...]) -> list[str]:
+    distinct = list(dict.fromkeys(found))
+    ignored = _folded_stopwords(languages)
+    return [word for word in distinct if fold(word) not in ignored] or distinct
+
+
+@lru_cache
+def _folded_stopwords(languages: tuple[str, ...]) -> frozenset[str]:
+    folded: set[str] = set()
+    for language in languages:
+        folded.update(map(fold, stopwords(language)))
+    return frozenset(folded)
+
+
+def phrase_pattern(phrases: tuple[tuple[str, ...], ...]) -> list[re.Pattern[str]]:
+    """Return a pattern per phrase, for folded and lower-cased text."""
+    found: list[re.Pattern[str]] = []
+    for phrase in phrases:
+        found.append(
+            re.compile(r"(?<!\w)" + r"[\W_]+".join(map(re.escape, phrase)) + r"(?!\w)")
+        )
+    return found

@@ -29,7 +29,7 @@ from news_assets.ports.search_index import (
 )
 from news_assets.records.reading import AgencyDays
 from news_assets.text.query_parser import parse_operators, plain_words
-from news_assets.text.search_query import matches, searchable_of
+from news_assets.text.query_tree import matches, searchable_of
 from news_assets.text.words import fold, stem, stopwords, word_spans, words
 
 ENOUGH = 10  # below so many documents with every word, those with some words are added

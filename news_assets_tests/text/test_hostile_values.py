@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 import news_assets.text as package
 from news_assets.errors import QueryError
 from news_assets.ports.search_index import SearchDocument
-from news_assets.text.search_query import (
+from news_assets.text.query_tree import (
     And,
     Days,
     FieldValue,

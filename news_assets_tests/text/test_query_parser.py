@@ -9,12 +9,15 @@ from hypothesis import strategies as st
 from news_assets.errors import QueryError
 from news_assets.text.query_parser import (
     MAX_DEPTH,
+    MAX_QUERY_CHARS,
+    MAX_WORDS,
     PROBLEMS,
+    ParsedQuery,
     parse_operators,
+    parse_query,
     plain_words,
 )
-from news_assets.text.search_query import (
-    MAX_QUERY_CHARS,
+from news_assets.text.query_tree import (
     And,
     Days,
     FieldValue,
@@ -156,3 +159,31 @@ def test_comparing_takes_linear_time() -> None:
         matches(tree, Searchable("pt", day, "", text), day)
 
     assert grows_linearly(compare, lambda size: "a b c " * size, 6_000)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("O governo do Brasil", ParsedQuery(("governo", "brasil"))),
+        ("o que é", ParsedQuery(("o", "que", "é"))),
+        ('"Ensino Superior" já', ParsedQuery(("ensino", "superior"), (("ensino", "superior"),))),
+        ("vacina -idosos -\"duas doses\"", ParsedQuery(("vacina",), (), ("idosos", "duas", "doses"))),
+        ("guarda-chuva", ParsedQuery(("guarda", "chuva"))),
+        ('vacina "aberta', ParsedQuery(("vacina", "aberta"))),
+        ('"uma"', ParsedQuery(("uma",))),
+        ("vacina vacina", ParsedQuery(("vacina",))),
+        ("-", ParsedQuery(())),
+        ("", ParsedQuery(())),
+    ],
+)  # fmt: skip
+def test_words_phrases_and_exclusions_are_parsed(
+    text: str, expected: ParsedQuery
+) -> None:
+    assert parse_query(text, ("pt-BR",)) == expected
+
+
+def test_a_pasted_article_is_cut_to_its_first_words() -> None:
+    assert (
+        len(parse_query(" ".join(f"palavra{n}" for n in range(5_000)), ()).words)
+        == MAX_WORDS
+    )

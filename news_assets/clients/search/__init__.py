@@ -4,6 +4,6 @@
 rebuild of either.
 
 documents -> index_texts (searched text, limits, unit vectors) -> the backend
-query text -> text/search_query (words, phrases, exclusions) -> the backend -> hits, with
-index_texts
+query text -> text/query_parser (words, phrases and exclusions, or a tree of operators:
+text/query_tree) -> the backend -> hits, with index_texts
 """

@@ -18,14 +18,8 @@ from news_assets.records.alerts import ChangeHit, Follower, QueryHit
 from news_assets.records.articles import RawArticle
 from news_assets.records.derived import Change, EnrichedArticle
 from news_assets.text.prose import strip_markdown
-from news_assets.text.query_parser import parse_operators
-from news_assets.text.search_query import (
-    Searchable,
-    matches,
-    parse_query,
-    phrase_pattern,
-    searchable_of,
-)
+from news_assets.text.query_parser import parse_operators, parse_query, phrase_pattern
+from news_assets.text.query_tree import Searchable, matches, searchable_of
 from news_assets.text.words import fold, stem
 
 # --- which saved queries an article matches -------------------------------------------

@@ -1,6 +1,13 @@
 """Marks copies among the articles of the lake, of all desks, when they are stored: by
 address, text and near text.
 
+    RawArticle rows to store
+    | store_marked       an article with the address and text that it had keeps its mark
+    | marked_articles    the others, with stored articles of WINDOW days around that may be
+    |                    their originals, found by copy keys
+    | mark_duplicates    each with those before it -> `duplicate_of`, reason and score
+    = stored rows, and the copies of changed originals, which are marked again
+
 Duplicates are kept, not deleted: the copy carries `duplicate_of`, the reason and a
 score. The original is the article on its publisher's own site, else the one that a run
 listed first (`precedence_at`), also if it is stored after a copy. What publishers state

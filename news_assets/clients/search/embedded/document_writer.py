@@ -29,7 +29,7 @@ from news_assets.clients.search.embedded.terms import (
 )
 from news_assets.clients.search.index_texts import is_stored
 from news_assets.ports.search_index import COPIED_FACETS, SearchDocument
-from news_assets.text.search_query import labels
+from news_assets.text.query_tree import labels
 
 _logger = logging.getLogger(__name__)
 

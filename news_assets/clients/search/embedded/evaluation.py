@@ -47,14 +47,16 @@ from news_assets.ports.search_index import (
     SearchQuery,
     SearchSort,
 )
-from news_assets.text.query_parser import parse_operators
-from news_assets.text.search_query import (
-    ENOUGH_MATCHES,
-    Node,
+from news_assets.text.query_parser import (
     ParsedQuery,
-    Prefix,
+    parse_operators,
     parse_query,
     phrase_pattern,
+)
+from news_assets.text.query_tree import (
+    ENOUGH_MATCHES,
+    Node,
+    Prefix,
     words_of_part,
     written_parts,
 )

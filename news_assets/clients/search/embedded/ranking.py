@@ -30,7 +30,7 @@ from news_assets.clients.search.embedded.terms import Int64s, field_term, term_o
 from news_assets.errors import QueryError
 from news_assets.ports.search_index import SearchSort
 from news_assets.text.query_parser import WIDE_PREFIX
-from news_assets.text.search_query import (
+from news_assets.text.query_tree import (
     And,
     Days,
     FieldValue,

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from news_assets.clients.search.index_texts import MAX_WORD_CHARS
 from news_assets.ports.search_index import SearchDocument
-from news_assets.text.search_query import MAX_TEXT_WORDS, field_values, secondary_text
+from news_assets.text.query_tree import MAX_TEXT_WORDS, field_values, secondary_text
 from news_assets.text.words import (
     KEPT_WORDS,
     TextWords,

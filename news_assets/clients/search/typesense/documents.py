@@ -34,7 +34,7 @@ from news_assets.clients.search.typesense.server import (
     TypesenseConnection,
 )
 from news_assets.ports.search_index import COPIED_FACETS, SearchColumn, SearchDocument
-from news_assets.text.search_query import MAX_TEXT_WORDS, field_values, secondary_text
+from news_assets.text.query_tree import MAX_TEXT_WORDS, field_values, secondary_text
 from news_assets.text.words import shared_stem, words_of_texts
 
 _logger = logging.getLogger(__name__)

@@ -44,13 +44,8 @@ from news_assets.ports.search_index import (
     SearchQuery,
     values_of,
 )
-from news_assets.text.search_query import (
-    Node,
-    Prefix,
-    parse_query,
-    words_of_part,
-    written_parts,
-)
+from news_assets.text.query_parser import parse_query
+from news_assets.text.query_tree import Node, Prefix, words_of_part, written_parts
 from news_assets.text.words import fold, shared_stem, word_spans, words
 
 CANDIDATES = 100  # best documents of each ranking; more for a page further down

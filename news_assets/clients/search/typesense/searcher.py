@@ -62,7 +62,7 @@ from news_assets.clients.search.typesense.tree_filters import (
 )
 from news_assets.ports.search_index import Explanation, SearchHit, SearchQuery
 from news_assets.text.query_parser import parse_operators
-from news_assets.text.search_query import ENOUGH_MATCHES, Node
+from news_assets.text.query_tree import ENOUGH_MATCHES, Node
 from news_assets.text.words import fold, shared_stem, words
 
 _MAX_CORRECTED_WORDS = 12

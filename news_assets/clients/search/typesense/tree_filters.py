@@ -20,7 +20,7 @@ from news_assets.clients.search.typesense.server import quoted
 from news_assets.errors import QueryError
 from news_assets.ports.search_index import SearchDocument
 from news_assets.text.query_parser import TOO_LONG
-from news_assets.text.search_query import (
+from news_assets.text.query_tree import (
     And,
     Days,
     FieldValue,

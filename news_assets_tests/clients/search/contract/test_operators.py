@@ -1,5 +1,5 @@
 """Operators: OR, brackets, NEAR, fields, days, beginnings of words; the same on every
-backend as `text.search_query` decides for one document.
+backend as `text.query_tree` decides for one document.
 """
 
 from dataclasses import replace
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from news_assets.errors import QueryError
 from news_assets.ports.search_index import SearchIndex, SearchMode, SearchQuery
 from news_assets.text.query_parser import parse_operators
-from news_assets.text.search_query import matches, searchable_of
+from news_assets.text.query_tree import matches, searchable_of
 from news_assets_tests.clients.search.contract.examples import document, ids
 
 TODAY = date(2026, 1, 8)

@@ -18,7 +18,7 @@ from news_assets.clients.search.embedded.terms import (
     term_of,
 )
 from news_assets.ports.search_index import SearchDocument
-from news_assets.text.search_query import field_values
+from news_assets.text.query_tree import field_values
 from news_assets.text.words import stem, words
 from news_assets_tests.clients.search.contract.examples import document
 
