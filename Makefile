@@ -18,7 +18,7 @@ run_all = failed=0; for name in $$(ls news_assets_tests/$(1) | sed -n 's/^\([a-z
 PROCESSORS := $(shell getconf _NPROCESSORS_ONLN)
 PYTEST := $(BIN)/pytest --dist loadfile --no-loadscope-reorder --numprocesses
 
-.PHONY: demo test test-all ci ui up scaleout compose bench quality soak fuzz lint docs licences hashes audit clean
+.PHONY: demo test test-system test-all ci ui up scaleout compose bench quality soak fuzz lint docs licences hashes audit clean
 
 # Modules are compiled when they are first imported: to compile all that pip installs takes a minute and 300 MB.
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
@@ -53,13 +53,16 @@ $(VENV)/.small_model: $(VENV)/.installed
 demo: $(VENV)/.runtime  ## run the graph over the sample site and show a search
 	$(BIN)/news-assets demo
 
-test: $(VENV)/.installed $(if $(SLOW),$(TOOLS)/.installed)  ## run the tests: every promise once, in some minutes; SLOW=1 also the slow ones, without the exhaustive
-	$(PYTEST) $(if $(SLOW),$$(($(PROCESSORS) + 2)) -m "not exhaustive",$$(($(PROCESSORS) + 1)) -m "not slow")
+test: $(VENV)/.installed  ## run the tests: every promise once, in some minutes
+	$(PYTEST) $$(($(PROCESSORS) + 1)) -m "not slow"
 
-test-all: $(VENV)/.installed $(VENV)/.small_model $(TOOLS)/.installed  ## run all tests, also the exhaustive, which repeat with more what others prove
+test-system: $(VENV)/.installed $(TOOLS)/.installed  ## run the slow tests of the whole graph, the profiles, killed writers and the pages
+	$(PYTEST) $$(($(PROCESSORS) + 2)) -m "slow and not exhaustive" $(addprefix news_assets_tests/,graph profiles soak web)
+
+test-all: $(VENV)/.installed $(VENV)/.small_model $(TOOLS)/.installed  ## run all tests, also the other slow ones and the exhaustive
 	$(PYTEST) $$(($(PROCESSORS) + 2))
 
-ci: $(VENV)/.installed  ## what .ci/run runs: `make lint` and `make test SLOW=1`; keeps its numbers in .news/ci and says what moved
+ci: $(VENV)/.installed  ## what .ci/run runs: lint, test and test-system; keeps its numbers in .news/ci and says what moved
 	@$(BIN)/python -m news_assets_tests.ci
 
 ui: $(VENV)/.runtime  ## open the Dagster UI on port 3000, with the sample site beside it

@@ -1,12 +1,11 @@
 """`make ci`: runs lint and the tests, keeps their numbers and those of the structure of
 the code, and says which moved since the newest kept run.
 
-A run is a JSON file like those of `make bench`, and beside it what the tests cost, in
-the folder `$CI_ARTIFACTS` or `.news/ci`. A missed goal of the structure is no failure.
+A run is a JSON file like those of `make bench`, in the folder `$CI_ARTIFACTS` or
+`.news/ci`. A missed goal of the structure is no failure.
 """
 
 import os
-import shutil
 import sys
 import time
 from collections.abc import Sequence
@@ -24,9 +23,6 @@ from news_assets_tests.benchmarks import (
     output_of,
     report,
 )
-from news_assets_tests.support.cost_report import FILE
-
-COSTS: Final = Path(".pytest_cache/d/costs") / FILE
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +46,8 @@ STEPS: Final = (
     # The processes of the tests begin together and would each compile all that they
     # import: a minute of CPU.
     Step("compilation", ("sh", "-c", _COLLECT)),
-    Step("tests", ("make", "test", "SLOW=1"), kept="minutes of CPU"),
+    Step("tests", ("make", "test"), kept="minutes of CPU"),
+    Step("system tests", ("make", "test-system"), kept="minutes of CPU"),
 )
 
 
@@ -69,12 +66,10 @@ def run_steps(run: Run, steps: Sequence[Step]) -> None:
             run.failed.append(step.name)
 
 
-def keep_and_compare(run: Run, folder: Path, costs: Path) -> None:
-    """Keep a run with the costs of its tests, and print what moved."""
+def keep_and_compare(run: Run, folder: Path) -> None:
+    """Keep a run, and print what moved."""
     earlier = kept_runs(folder)
     file = keep(run, folder)
-    if costs.exists():
-        shutil.copyfile(costs, file.with_suffix(".txt"))
     print(f"== what moved by more than {MOVED:.0%}; kept in {file}")
     print("\n".join(report(run, earlier)))
 
@@ -83,7 +78,7 @@ def main() -> int:
     """Run everything; return 1 if lint or a test failed."""
     run = new_run()
     run_steps(run, STEPS)
-    keep_and_compare(run, Path(os.environ.get("CI_ARTIFACTS", ".news/ci")), COSTS)
+    keep_and_compare(run, Path(os.environ.get("CI_ARTIFACTS", ".news/ci")))
     if run.failed:
         print(f"failed: {', '.join(run.failed)}")
     return 1 if run.failed else 0

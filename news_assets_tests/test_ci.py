@@ -41,20 +41,18 @@ def test_numbers_of_the_named_lines_are_kept_and_only_checks_fail(
     assert "== lint\n373 files\n== size\nsize 7\n" in capfd.readouterr().out
 
 
-def test_a_run_is_kept_with_its_costs_and_compared_with_the_newest_one(
+def test_a_run_is_kept_and_compared_with_the_newest_one(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    folder, costs = tmp_path / "ci", tmp_path / "costs.txt"
-    costs.write_text("2 tests\n")
+    folder = tmp_path / "ci"
     first, second = new_run(), new_run("2026-11-28T06:00:00+00:00")
     first.figures["tests"] = {"quick: # passed; # minutes": [10, 15.0]}
     second.figures["tests"] = {"quick: # passed; # minutes": [11, 20.0]}
 
-    keep_and_compare(first, folder, costs)
-    keep_and_compare(second, folder, costs)
+    keep_and_compare(first, folder)
+    keep_and_compare(second, folder)
 
     assert kept_runs(folder) == [second, first]
-    assert [file.read_text() for file in folder.glob("*.txt")] == ["2 tests\n"] * 2
     assert json.loads(next(folder.glob("*.json")).read_text())["commit"] == "abc"
     printed = capfd.readouterr().out
     assert "tests: nothing to compare with" in printed
