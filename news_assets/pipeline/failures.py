@@ -103,8 +103,7 @@ def record_attempt(
     """
     reason = "the process ended while it worked on this"
     failure = failure_of_work(work, stage.name, desk, reason, now)
-    earlier = _stored_failures(rows, stage, [failure])
-    rows.upsert([_next_attempt(failure, earlier, STAGE)])
+    _store_counted(rows, stage, [failure], STAGE)
 
 
 def record_unavailable(

@@ -17,6 +17,7 @@ from news_assets.errors import (
 from news_assets.pipeline.failures import (
     make_due,
     outcome_of,
+    record_attempt,
     record_outcomes,
     record_unavailable,
 )
@@ -55,6 +56,13 @@ FAILURE = Failure(
     next_try_at=NOW + timedelta(minutes=5),
     trace_id="t",
 )
+WORK = {
+    "article_id": "a-1",
+    "agency": "a",
+    "day": TODAY,
+    "version": "c1",
+    "trace_id": "t",
+}
 HOUR = timedelta(hours=1)
 URL = "https://example.org/"
 
@@ -98,6 +106,16 @@ def test_each_due_attempt_counts_and_replaces_the_reason(lake: Lake) -> None:
             next_try_at=STAGE.next_at(2, NOW + HOUR),
         )
     ]
+
+
+def test_an_attempt_that_ends_with_its_process_counts_and_keeps_the_first_time(
+    lake: Lake,
+) -> None:
+    record(lake, NOW, ROW)
+    stage = stage_named("enriched_articles")
+    lake.transact(lambda rows: record_attempt(rows, stage, WORK, "d", NOW + HOUR))
+    [failure] = lake.read(Failure)
+    assert (failure.attempts, failure.first_failed_at) == (2, NOW)
 
 
 def test_an_attempt_before_it_is_due_does_not_count(lake: Lake) -> None:
@@ -184,17 +202,10 @@ def test_articles_of_an_unavailable_enricher_are_retried_at_longer_pauses_up_to_
     lake: Lake,
 ) -> None:
     stage, now, pauses = stage_named("enriched_articles"), NOW, []
-    work = {
-        "article_id": "a-1",
-        "agency": "a",
-        "day": TODAY,
-        "version": "c1",
-        "trace_id": "t",
-    }
     for _ in range(2 * STAGE.max_attempts):
         at = now
         lake.transact(
-            lambda rows: record_unavailable(rows, stage, [work], "d", "no taxonomy", at)  # noqa: B023
+            lambda rows: record_unavailable(rows, stage, [WORK], "d", "no taxonomy", at)  # noqa: B023
         )
         (failure,) = lake.read(Failure)
         assert failure.next_try_at is not None
