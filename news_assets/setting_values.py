@@ -101,6 +101,34 @@ def is_postgres(catalog: str) -> bool:
     return catalog.startswith(("postgresql://", "postgres://"))
 
 
+_POSTGRES = re.compile(r"(\w+://(?:[^/@]*@)?[^?]*)\??(.*)")
+# By default a client waits two hours for a server that vanished from the network, or
+# for the reply of a session that the server has ended meanwhile.
+_TIMEOUTS = {
+    "connect_timeout": 10,  # s
+    "keepalives_idle": 10,  # s
+    "keepalives_interval": 5,  # s
+    "keepalives_count": 3,
+    "tcp_user_timeout": 30_000,  # ms
+}
+
+
+def with_timeouts(database: str) -> str:
+    """Return the address of a Postgres database with timeouts for the network, so that
+    a lost connection is an error within 30 s. Those that it states stay.
+    """
+    match = _POSTGRES.fullmatch(database)
+    if match is None:
+        return database
+    address, query = match.groups()
+    stated = [part for part in query.split("&") if part]
+    names = {part.partition("=")[0] for part in stated}
+    added = [
+        f"{name}={value}" for name, value in _TIMEOUTS.items() if name not in names
+    ]
+    return f"{address}?{'&'.join(stated + added)}"
+
+
 def search_index(value: str) -> str:
     """Return the search index by its present name."""
     if value == OLD_EMBEDDED:

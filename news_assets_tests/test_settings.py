@@ -7,6 +7,7 @@ import pytest
 from news_assets.errors import SettingsError
 from news_assets.records.desks import Caps
 from news_assets.records.model_calls import Ceilings
+from news_assets.setting_values import with_timeouts
 from news_assets.settings import (
     Settings,
     child_environment,
@@ -19,6 +20,34 @@ from news_assets.settings import (
 def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in Settings.model_fields:
         monkeypatch.delenv(f"NEWS_{name.upper()}", raising=False)
+
+
+TIMEOUTS = (
+    "connect_timeout=10&keepalives_idle=10&keepalives_interval=5&keepalives_count=3"
+    "&tcp_user_timeout=30000"
+)
+
+
+@pytest.mark.parametrize(
+    ("address", "expected"),
+    [
+        ("postgresql://host/news", f"postgresql://host/news?{TIMEOUTS}"),
+        ("postgresql://u:a?b@host", f"postgresql://u:a?b@host?{TIMEOUTS}"),
+        (
+            "postgresql://u:@/news?host=/run/x",
+            f"postgresql://u:@/news?host=/run/x&{TIMEOUTS}",
+        ),
+        (
+            "postgres://host/news?connect_timeout=3",
+            f"postgres://host/news?connect_timeout=3&{TIMEOUTS.partition('&')[2]}",
+        ),
+        ("host=server dbname=news", "host=server dbname=news"),
+    ],
+)
+def test_an_address_of_postgres_gets_the_timeouts_that_it_does_not_state(
+    address: str, expected: str
+) -> None:
+    assert with_timeouts(address) == expected
 
 
 def test_by_default_everything_is_in_the_home_folder(

@@ -18,7 +18,7 @@ from shutil import disk_usage
 import duckdb
 
 from news_assets.errors import LakeError
-from news_assets.setting_values import is_postgres
+from news_assets.setting_values import is_postgres, with_timeouts
 
 LAKE = "lake"  # the name of the attached lake in SQL
 METADATA = (  # the name that DuckLake gives to the database of the catalog
@@ -63,10 +63,16 @@ class Address:
         return data.rstrip("/") + "/"
 
     @property
+    def database(self) -> str:
+        """A catalog in Postgres as DuckDB attaches it."""
+        return with_timeouts(self.catalog)
+
+    @property
     def metadata(self) -> str:
         """The catalog in the notation of DuckLake."""
-        kind = "postgres" if self.is_postgres else "sqlite"
-        return f"{kind}:{self.catalog}"
+        if self.is_postgres:
+            return f"postgres:{self.database}"
+        return f"sqlite:{self.catalog}"
 
     @property
     def backup_suffix(self) -> str:

@@ -121,7 +121,7 @@ def _copy_catalog(
     connection: duckdb.DuckDBPyConnection, address: Address, target: Path
 ) -> None:
     if address.is_postgres:
-        copy_postgres(connection, address.catalog, target)
+        copy_postgres(connection, address.database, target)
     else:
         copy_sqlite(Path(address.catalog), target)
 
@@ -279,7 +279,7 @@ def plan_restore(address: Address, file: Path) -> Plan:
 
 def _last_commit(connection: duckdb.DuckDBPyConnection, address: Address) -> int | None:
     if address.is_postgres:
-        return postgres_commit(connection, address.catalog)
+        return postgres_commit(connection, address.database)
     return sqlite_commit(Path(address.catalog))
 
 
@@ -334,10 +334,10 @@ def _put_back(address: Address, plan: Plan, moment: str) -> str | None:
                 return str(kept) if kept.exists() else None
             _attach_backup(connection, address, plan.backup.file)
             kept_as = f"before_restore_{moment.lower()}"
-            had_one = postgres_commit(connection, address.catalog) is not None
+            had_one = postgres_commit(connection, address.database) is not None
             put_back_postgres(
                 connection,
-                address.catalog,
+                address.database,
                 _DATABASE,
                 address.data_path,
                 kept_as,

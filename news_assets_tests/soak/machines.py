@@ -1,18 +1,21 @@
-"""Three machines: two workers that share no folder, and the servers that they share.
+"""Three machines, each with a network and folders of its own: one with the servers, and
+two with a worker.
 
-    python -m news_assets_tests.soak.machines [--articles 200] [--outage 20]
+    python -m news_assets_tests.soak.machines [--articles 200] [--outage 20] [--cut 90]
 
-Postgres, RabbitMQ, S3 and the search server are those of all; each worker has a home
-folder and logs of its own. During a backfill and live polling, a worker, the broker and
-the database are killed in turn. Prints how long it takes each time until an article
-that was published meanwhile is indexed. Exits with 1 if an article is lost or stored
-twice, or if the site got two requests at once or a too short pause. All processes run
-here: networks between the machines are not tested.
+The first one has Postgres, RabbitMQ, S3, the search server, the site, the code server,
+the daemon and the web server. During a backfill and live polling, a worker, the broker
+and the database are killed in turn, and the link of a worker's machine is cut. Prints
+how long it takes each time until an article that was published before it is indexed.
+Exits with 1 if an article is lost or stored twice, or if the site got two requests at
+once or a too short pause. The machines are network namespaces of this one, which takes
+root.
 """
 
 import argparse
 import logging
 import os
+import shutil
 import signal
 import sys
 import tempfile
@@ -24,7 +27,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from dagster import DagsterRun
 
@@ -38,11 +41,16 @@ from news_assets.sources.source_kinds import KINDS
 from news_assets.store.lake import Lake
 from news_assets.store.queries.backlog import pending_entries, stale_rows
 from news_assets_tests.support import profiles
+from news_assets_tests.support.networks import (
+    SERVERS,
+    Network,
+    has_networks,
+    machines_of_their_own,
+)
 from news_assets_tests.support.profile_with_desk import exported_model
-from news_assets_tests.support.profiles import ScaleoutProfile
+from news_assets_tests.support.profiles import Machine, ScaleoutProfile
 from news_assets_tests.support.s3 import BUCKET, s3_bucket
 from news_assets_tests.support.synthetic_desk import (
-    ENV,
     SyntheticSite,
     desk_file,
     stored_entries,
@@ -54,18 +62,25 @@ AGENCIES, DAYS = 10, 10
 DELAY_S = 0.2  # all agencies are on one host
 PUBLISH_S, POLL_S, STEP_S = 5.0, 20.0, 2.0
 HEAL_S = 600.0  # on a busy machine
-SECOND = "second"  # the worker without the profile's folder
+SECOND, THIRD = "second", "third"  # machines, and their workers
 API_KEY = "the-key-of-three-machines"
+# Postgres ends the session of a machine that vanished, see deploy/README.md
+SESSIONS = {
+    "tcp_keepalives_idle": 10,
+    "tcp_keepalives_interval": 5,
+    "tcp_keepalives_count": 3,
+    "tcp_user_timeout": 30_000,
+}
+T = TypeVar("T")
 
 
 @dataclass
 class Machines:
-    """The profile with its first worker, the folder of the second one, and what was
-    published.
-    """
+    """The profile on the first machine, the second one, and what was published."""
 
     profile: ScaleoutProfile
-    second: Path
+    second: Machine
+    network: Network  # of the second one
     site: SyntheticSite
     desk: Desk
     open_lake: Callable[[], Lake]
@@ -122,7 +137,6 @@ class Machines:
         """Publish and poll until this article is indexed."""
 
         def is_indexed() -> bool:
-            self.live()
             with (
                 suppress(NewsAssetsError),
                 self.open_lake() as lake,
@@ -131,7 +145,17 @@ class Machines:
                 return _indexed(lake, index, [url]) == [url]
             return False
 
-        wait_for(is_indexed, pause_s=STEP_S, limit_s=HEAL_S, log=self.profile.log)
+        self.wait_until(is_indexed)
+
+    def wait_until(self, found: Callable[[], T], pause_s: float = STEP_S) -> T:
+        """Publish and poll until `found` gives something, and return it."""
+
+        def found_meanwhile() -> T:
+            self.live()
+            return found()
+
+        log = self.profile.log
+        return wait_for(found_meanwhile, pause_s=pause_s, limit_s=HEAL_S, log=log)
 
     def wait_until_current(self) -> None:
         """Wait until everything that was published is stored and indexed."""
@@ -147,16 +171,24 @@ class Machines:
                 )
             return False
 
-        wait_for(is_current, pause_s=STEP_S, limit_s=HEAL_S, log=self.profile.log)
+        limit_s = HEAL_S + len(self.urls)
+        wait_for(is_current, pause_s=STEP_S, limit_s=limit_s, log=self.profile.log)
 
-    def run_of_second(self) -> DagsterRun | None:
-        """Return a run that the second worker executes now."""
-        with self.profile.instance as instance:
-            for run in instance.get_runs(limit=10):
-                is_started = run.status.value == "STARTED"
-                if is_started and run.tags.get(WORKER_TAG, "").startswith(f"{SECOND}@"):
-                    return run
-        return None
+    def run_of_second(self) -> DagsterRun:
+        """Wait until the second worker executes a run of the backfill, and return it."""
+
+        def started() -> DagsterRun | None:
+            with self.profile.instance as instance:
+                for run in instance.get_runs(limit=20):
+                    is_started = run.status.value == "STARTED"
+                    is_there = run.tags.get(WORKER_TAG, "").startswith(f"{SECOND}@")
+                    if is_started and is_there and not run.job_name.endswith("_poll"):
+                        return run
+            return None
+
+        run = self.wait_until(started, pause_s=0.5)
+        assert run is not None
+        return run
 
     def runs_by_worker(self) -> Counter[str]:
         """Return how many runs each worker has begun."""
@@ -179,15 +211,38 @@ def _indexed(lake: Lake, index: OpenIndex, urls: Sequence[str]) -> list[str]:
 
 def kill_worker(machines: Machines) -> None:
     """Kill the second worker during a run, and start it again, as Docker does."""
-
-    def started() -> DagsterRun | None:
-        machines.live()
-        return machines.run_of_second()
-
-    run = wait_for(started, pause_s=0.5, limit_s=HEAL_S, log=machines.profile.log)
-    assert run is not None
+    run = machines.run_of_second()
     machines.profile.kill_worker(machines.profile.pid_of_worker(run))
     machines.profile.start_worker(SECOND, machines.second)
+
+
+def cut_link(outage_s: float, machines: Machines) -> None:
+    """Cut the second machine off during a run, for so long at least, and until another
+    machine has done what it left undone. Return when it has begun a run again.
+    """
+    run = machines.run_of_second()
+    url = machines.publish()
+    with machines.network.cut():
+        started = time.monotonic()
+
+        def is_over() -> bool:
+            return machines.profile.run(run.run_id).is_finished
+
+        machines.wait_until(is_over, pause_s=0.5)
+        assert machines.profile.run(run.run_id).is_failure, "it ended before the cut"
+        dead_s = time.monotonic() - started
+        machines.wait_until_indexed(url)
+        elsewhere_s = time.monotonic() - started
+        machines.wait_until(lambda: time.monotonic() > started + outage_s)
+    cut_s = time.monotonic() - started
+    again = machines.run_of_second()
+    assert again.run_id != run.run_id
+    print(
+        f"link cut for {cut_s:.0f} s: its run was called dead after {dead_s:.0f} s, an"
+        f" article was indexed elsewhere after {elsewhere_s:.0f} s, a run began there"
+        f" {time.monotonic() - started - cut_s:.0f} s after the cut",
+        flush=True,
+    )
 
 
 def restart(server: Any, outage_s: float, machines: Machines) -> None:
@@ -249,18 +304,22 @@ def three_machines(models: Path) -> Iterator[Machines]:
     """Start everything and yield it."""
     with ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="news-three-"))
-        first, second = Path(folder) / "first", Path(folder) / "second"
-        for home in (first, second):
-            (home / ".news").mkdir(parents=True)
-            (home / ".news" / "models").symlink_to(models)
-        bucket, _ = stack.enter_context(s3_bucket())
+        first = Path(folder) / "first"
+        for name in ("first", SECOND, THIRD):
+            shutil.copytree(models, Path(folder) / name / ".news" / "models")
+        networks = stack.enter_context(
+            machines_of_their_own(SECOND, THIRD, buckets=[BUCKET])
+        )
+        bucket, _ = stack.enter_context(s3_bucket("0.0.0.0"))
         os.environ |= bucket  # the lake is opened here too
-        search = stack.enter_context(running(API_KEY))
-        site = stack.enter_context(SyntheticSite(AGENCIES, paragraphs=1))
+        search = stack.enter_context(running(API_KEY, address=SERVERS))
+        site = stack.enter_context(
+            SyntheticSite(AGENCIES, paragraphs=1, address=SERVERS)
+        )
         first_day = datetime.now(UTC).date() - timedelta(days=DAYS)
         desk = desk_file(Path(folder), first_day, site.base, AGENCIES, 5)
         env = {
-            **ENV,
+            "NEWS_ALLOW_PRIVATE_HOSTS": SERVERS,
             "NEWS_HOST_DELAY_S": str(DELAY_S),
             "NEWS_DESKS": str(desk),
             "NEWS_DATA": f"s3://{BUCKET}/lake",
@@ -268,11 +327,22 @@ def three_machines(models: Path) -> Iterator[Machines]:
             "NEWS_TYPESENSE_API_KEY": API_KEY,
             "DAGSTER_MAX_RUNS": "2",
         }
-        profile = stack.enter_context(profiles.scaleout(first, env, workers=1))
+        profile = stack.enter_context(
+            profiles.scaleout(first, env, workers=0, address=SERVERS)
+        )
+        profile.postgres.configure(**SESSIONS)
+        _, port = bucket["DUCKDB_S3_ENDPOINT"].split(":")
+        of_others = {"DUCKDB_S3_ENDPOINT": f"servers:{port}"}
+        second, third = (
+            Machine(Path(folder) / name, of_others, networks[name].enter)
+            for name in (SECOND, THIRD)
+        )
         profile.add_worker(SECOND, second)
+        profile.add_worker(THIRD, third)
         yield Machines(
             profile,
             second,
+            networks[SECOND],
             site,
             load_desks([str(desk)], KINDS)[0],
             partial(Lake.open, profile.env["NEWS_CATALOG"], env["NEWS_DATA"]),
@@ -286,7 +356,10 @@ def main() -> None:
     )
     parser.add_argument("--articles", type=int, default=200)
     parser.add_argument("--outage", type=float, default=20.0, help="in seconds")
+    parser.add_argument("--cut", type=float, default=90.0, help="in seconds")
     options = parser.parse_args()
+    if not has_networks():
+        sys.exit("networks of their own take root and `apt-get install iproute2`")
     logging.getLogger("werkzeug").setLevel(logging.ERROR)  # each request to S3
     # stops everything that was started
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
@@ -301,6 +374,7 @@ def main() -> None:
         ):
             what = f"the {name} gone for {options.outage:.0f} s"
             measure(machines, what, partial(restart, server, options.outage))
+        measure(machines, "the link cut", partial(cut_link, options.cut))
         started = time.monotonic()
         machines.wait_until_current()
         print(f"current {time.monotonic() - started:.0f} s later", flush=True)

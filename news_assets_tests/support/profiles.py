@@ -17,6 +17,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager, suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -45,6 +46,17 @@ START_S, STOP_S, RUN_S = (
     60.0,
     HANG_S,
 )
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Another machine than that of the profile: its folder, what its environment has
+    besides, and what stands before a command that is to run there.
+    """
+
+    home: Path
+    env: Mapping[str, str]
+    enter: tuple[str, ...]
 
 
 class Profile(DagsterServer):
@@ -78,19 +90,22 @@ class Profile(DagsterServer):
             os.environ.update(before)
 
     def start(
-        self, *command: str, machine: Path | None = None
+        self, *command: str, machine: Machine | None = None
     ) -> subprocess.Popen[bytes]:
         """Start a process of the profile in a session of its own, writing to the log;
-        with the folders of another `machine`, if one is given.
+        on another `machine`, if one is given.
         """
-        env = dict(self.env)
+        env, home = dict(self.env), self.home
         if machine:
-            env["NEWS_HOME"] = str(machine / ".news")
-            env["DAGSTER_HOME"] = str(machine / "deploy" / "scaleout")
+            home = machine.home
+            env |= machine.env
+            env["NEWS_HOME"] = str(home / ".news")
+            env["DAGSTER_HOME"] = str(home / "deploy" / "scaleout")
+            command = (*machine.enter, *command)
         with self.log.open("ab") as log:
             process = subprocess.Popen(
                 command,
-                cwd=machine or self.home,
+                cwd=home,
                 env=env,
                 stdout=log,
                 stderr=log,
@@ -336,9 +351,9 @@ class ScaleoutProfile(Profile):
     postgres: Postgres
     rabbitmq: RabbitMQ
 
-    def add_worker(self, name: str, machine: Path | None = None) -> int:
-        """Start one more worker, as another machine would, and return its process id
-        when it takes runs. `machine` is its folder, if it is not the profile's.
+    def add_worker(self, name: str, machine: Machine | None = None) -> int:
+        """Start one more worker, on another `machine` if one is given, and return its
+        process id when it takes runs.
         """
         ready = self.ready_workers()
         process = self.start_worker(name, machine)
@@ -351,10 +366,10 @@ class ScaleoutProfile(Profile):
         return process.pid
 
     def start_worker(
-        self, name: str, machine: Path | None = None
+        self, name: str, machine: Machine | None = None
     ) -> subprocess.Popen[bytes]:
         """Start one more worker and do not wait for it; see `add_worker`."""
-        deploy = (machine or self.home) / "deploy"
+        deploy = (machine.home if machine else self.home) / "deploy"
         if not deploy.exists():
             _copy_deploy(deploy.parent)
         service = str(deploy / "service")
@@ -365,13 +380,20 @@ class ScaleoutProfile(Profile):
 
 @contextmanager
 def scaleout(
-    home: Path, env: Mapping[str, str] | None = None, workers: int = 2
+    home: Path,
+    env: Mapping[str, str] | None = None,
+    workers: int = 2,
+    *,
+    address: str = "",
 ) -> Iterator[ScaleoutProfile]:
     """Run `deploy/start scaleout` below `home`, with a Postgres and a RabbitMQ of its
-    own.
+    own, which listen at `address` if one is given.
     """
     start = _copy_deploy(home)
-    with postgres(home / "postgres") as database, rabbitmq(home / "rabbitmq") as broker:
+    with (
+        postgres(home / "postgres", address) as database,
+        rabbitmq(home / "rabbitmq", address or "127.0.0.1") as broker,
+    ):
         places = {
             "DAGSTER_POSTGRES_URL": database.url("dagster"),
             "DAGSTER_CELERY_BROKER_URL": broker.url,

@@ -1,4 +1,4 @@
-"""An S3 server on loopback (moto's) with one empty bucket in memory."""
+"""An S3 server (moto's) with one empty bucket in memory."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,11 +17,12 @@ _LOGIN = {
 
 
 @contextmanager
-def s3_bucket() -> Iterator[tuple[dict[str, str], Any]]:
-    """Run the server; yield the environment variables that lead to it, and the bucket
+def s3_bucket(address: str = "127.0.0.1") -> Iterator[tuple[dict[str, str], Any]]:
+    """Run the server on loopback, or with 0.0.0.0 at all addresses of this machine;
+    yield the environment variables that lead to it by loopback, and the bucket
     (boto3's).
     """
-    server = ThreadedMotoServer("127.0.0.1", port=0, verbose=False)
+    server = ThreadedMotoServer(address, port=0, verbose=False)
     server.start()
     try:
         _, port = server.get_host_and_port()

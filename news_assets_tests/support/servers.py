@@ -42,9 +42,11 @@ def has_postgres() -> bool:
 
 
 class Postgres:
-    """A running server on a Unix socket."""
+    """A running server on a Unix socket, or at an address of this machine, where it
+    trusts everyone whose address has the same first 24 bits.
+    """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, address: str = "") -> None:
         folder.mkdir(parents=True, exist_ok=True)
         retrying = Retrying(
             stop=stop_after_attempt(3),
@@ -55,7 +57,13 @@ class Postgres:
             _server_package().get_server, folder / "data", cleanup_mode="delete"
         )
         self._databases = {"postgres"}
-        self._server.psql("ALTER SYSTEM SET fsync = off; SELECT pg_reload_conf();")
+        self.configure(fsync="off")
+        self._address = address
+        if address:
+            with (self._server.pgdata / "pg_hba.conf").open("a") as access:
+                access.write(f"host all all {address}/24 trust\n")
+            self.stop()
+            self.start()
 
     def url(self, database: str, template: str = "template1") -> str:
         """Return the address of a database, created if it does not exist, as a copy of
@@ -64,7 +72,14 @@ class Postgres:
         if database not in self._databases:
             self._server.psql(f"CREATE DATABASE {database} TEMPLATE {template};")
             self._databases.add(database)
+        if self._address:
+            return f"postgresql://postgres@{self._address}/{database}"
         return str(self._server.get_uri(database))
+
+    def configure(self, **settings: object) -> None:
+        """Change settings of the running server."""
+        changes = [f"ALTER SYSTEM SET {name} = {to};" for name, to in settings.items()]
+        self._server.psql(" ".join([*changes, "SELECT pg_reload_conf();"]))
 
     def stop(self) -> None:
         """Stop the server and keep its data; clients' connections break."""
@@ -72,7 +87,22 @@ class Postgres:
 
     def start(self) -> None:
         """Start the server again, at the same address."""
+        if self._address:
+            # the package's own start opens no port
+            self._start_at(self._address)
         self._server.ensure_postgres_running()
+
+    def _start_at(self, address: str) -> None:
+        server = self._server
+        sockets = server.get_postmaster_info().socket_dir
+        places = ("-D", str(server.pgdata), "-l", str(server.log))
+        command = [str(server.bin_path / "pg_ctl"), "start", "--wait", *places]
+        subprocess.run(
+            [*command, "-o", f"-h {address} -k {sockets}"],
+            user=server.system_user,
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
 
     def remove(self) -> None:
         """Stop the server and delete its data."""
@@ -89,9 +119,9 @@ def _server_package() -> Any:
 
 
 @contextmanager
-def postgres(folder: Path) -> Iterator[Postgres]:
-    """Run a Postgres server below this folder."""
-    server = Postgres(folder)
+def postgres(folder: Path, address: str = "") -> Iterator[Postgres]:
+    """Run a Postgres server below this folder; see `Postgres`."""
+    server = Postgres(folder, address)
     try:
         yield server
     finally:
@@ -99,19 +129,21 @@ def postgres(folder: Path) -> Iterator[Postgres]:
 
 
 class RabbitMQ:
-    """A running broker with the shipped rabbitmq.conf, and a port mapper (epmd) of its
-    own.
+    """A running broker with the shipped rabbitmq.conf, at an address of this machine,
+    and a port mapper (epmd) of its own.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, address: str = "127.0.0.1") -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.log = folder / "log"
+        self._address = address
         self._port, distribution, mapper = free_port(), free_port(), free_port()
-        self.url = f"pyamqp://guest:guest@127.0.0.1:{self._port}//"
+        self.url = f"pyamqp://guest:guest@{address}:{self._port}//"
         config = folder / "rabbitmq.conf"
         config.write_text(
             (DEPLOY / "rabbitmq.conf").read_text()
-            + f"listeners.tcp.1 = 127.0.0.1:{self._port}\n"
+            + f"listeners.tcp.1 = {address}:{self._port}\n"
+            + "loopback_users.guest = false\n"
         )
         names = {
             "NODENAME": f"news{self._port}@localhost",
@@ -165,7 +197,8 @@ class RabbitMQ:
             time.sleep(0.02)
 
     def _listens(self) -> bool:
-        with suppress(OSError), socket.create_connection(("127.0.0.1", self._port), 1):
+        place = (self._address, self._port)
+        with suppress(OSError), socket.create_connection(place, 1):
             return True
         return False
 
@@ -177,9 +210,9 @@ class RabbitMQ:
 
 
 @contextmanager
-def rabbitmq(folder: Path) -> Iterator[RabbitMQ]:
-    """Run a RabbitMQ broker below this folder."""
-    broker = RabbitMQ(folder)
+def rabbitmq(folder: Path, address: str = "127.0.0.1") -> Iterator[RabbitMQ]:
+    """Run a RabbitMQ broker below this folder; see `RabbitMQ`."""
+    broker = RabbitMQ(folder, address)
     try:
         yield broker
     finally:

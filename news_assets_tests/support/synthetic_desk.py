@@ -235,9 +235,10 @@ class SyntheticSite:
         days: Sequence[date] = (),
         per_day: int = 2,
         paragraphs: int = PARAGRAPHS,
+        address: str = "127.0.0.1",
     ) -> None:
         self.port = free_port()
-        self.base = f"http://127.0.0.1:{self.port}"
+        self.base = f"http://{address}:{self.port}"
         span = ("--first-day", str(days[0]), "--days", str(len(days))) if days else ()
         counts = (
             "--agencies",
@@ -248,7 +249,8 @@ class SyntheticSite:
             str(paragraphs),
         )
         module = (sys.executable, "-m", "news_assets_tests.support.synthetic_desk")
-        self._command = [*module, "--port", str(self.port), *counts, *span]
+        place = ("--address", address, "--port", str(self.port))
+        self._command = [*module, *place, *counts, *span]
 
     def __enter__(self) -> Self:
         self._process = subprocess.Popen(
@@ -371,8 +373,8 @@ class Shelf:
         return 404, "text/plain", b""
 
 
-def serve(port: int, seeds: Iterator[Article], paragraphs: int) -> None:
-    shelf = Shelf(f"http://127.0.0.1:{port}", seeds, paragraphs)
+def serve(address: str, port: int, seeds: Iterator[Article], paragraphs: int) -> None:
+    shelf = Shelf(f"http://{address}:{port}", seeds, paragraphs)
     pace = Pace()
 
     class Handler(BaseHTTPRequestHandler):
@@ -409,7 +411,7 @@ def serve(port: int, seeds: Iterator[Article], paragraphs: int) -> None:
         def log_message(self, format: str, *args: object) -> None:
             """Write nothing."""
 
-    with ThreadingHTTPServer(("127.0.0.1", port), Handler) as server:
+    with ThreadingHTTPServer((address, port), Handler) as server:
         print("ready", flush=True)  # noqa: T201 - read by SyntheticSite
         server.serve_forever()
 
@@ -418,6 +420,7 @@ def _main() -> None:
     parser = argparse.ArgumentParser(
         description="Serve the synthetic site until stopped."
     )
+    parser.add_argument("--address", default="127.0.0.1")
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--agencies", type=int, default=160)
     parser.add_argument(
@@ -439,6 +442,7 @@ def _main() -> None:
     ]
     keys, numbers = agency_keys(options.agencies), range(options.per_day)
     serve(
+        options.address,
         options.port,
         (Article(key, day, n) for key in keys for day in days for n in numbers),
         options.paragraphs,

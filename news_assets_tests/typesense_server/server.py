@@ -32,9 +32,13 @@ class TestServer(ThreadingHTTPServer):
     block_on_close = False  # a client may keep its connection open
 
     def __init__(
-        self, admin_key: str, description: Description | None, keeps_log: bool
+        self,
+        admin_key: str,
+        description: Description | None,
+        keeps_log: bool,
+        address: str = "127.0.0.1",
     ) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
+        super().__init__((address, 0), _Handler)
         self.admin_key = admin_key
         self.store = Store(Keys(admin_key))
         self.faults = Faults()
@@ -97,7 +101,7 @@ class TestServer(ThreadingHTTPServer):
     @property
     def url(self) -> str:
         """The base URL."""
-        return f"http://127.0.0.1:{self.server_port}"
+        return f"http://{self.server_address[0]!s}:{self.server_port}"
 
     def process_request(self, request: Any, client_address: Any) -> None:
         """Keep the connection, so that `stop` can close it."""
@@ -289,6 +293,7 @@ def running(
     *,
     is_strict: bool = False,
     keeps_log: bool = False,
+    address: str = "127.0.0.1",
 ) -> Iterator[TestServer]:
     """Run a server that validates requests against the description, if there is one.
 
@@ -298,12 +303,16 @@ def running(
             if it exists.
         is_strict: Whether violations raise at the end.
         keeps_log: Whether `restart` can replay the writes.
+        address: An address of this machine.
 
     Raises:
         AssertionError: `is_strict` and there are violations.
     """
     server = TestServer(
-        admin_key, description or Description.beside_the_repository(), keeps_log
+        admin_key,
+        description or Description.beside_the_repository(),
+        keeps_log,
+        address,
     )
     server.start()
     try:

@@ -26,7 +26,7 @@ from tenacity import (
 from news_assets.errors import without_credentials
 from news_assets.folders import private_folder
 from news_assets.retry_table import HOST_WAIT, SLOTS_WAIT_IN_RUN
-from news_assets.setting_values import is_postgres
+from news_assets.setting_values import is_postgres, with_timeouts
 
 _T = TypeVar("_T")
 _Clock = Callable[[], float]
@@ -376,9 +376,8 @@ class PostgresSlots:
         with self._connecting:
             if self._connection is None or self._connection.closed:
                 connection = psycopg2.connect(
-                    self._catalog,
+                    with_timeouts(self._catalog),
                     connect_timeout=_CONNECT_S,
-                    keepalives_idle=30,
                 )
                 connection.autocommit = True
                 with connection.cursor() as cursor:

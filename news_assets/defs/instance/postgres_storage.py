@@ -18,6 +18,7 @@ from news_assets.defs.instance.sqlite_storage import (
     at_distinct_times,
     store_in_index,
 )
+from news_assets.setting_values import with_timeouts
 
 _POOL: dict[str, Any] = {
     "isolation_level": "AUTOCOMMIT",  # Dagster's own
@@ -57,6 +58,7 @@ class BatchPostgresStorage(DagsterPostgresStorage):
     """
 
     def __init__(self, postgres_url: str, inst_data: Any = None) -> None:
+        postgres_url = with_timeouts(postgres_url)
         super().__init__(postgres_url, inst_data=inst_data)
         self._event_log_storage = BatchPostgresEventLogStorage(
             postgres_url, should_autocreate_tables=True
