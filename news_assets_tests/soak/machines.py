@@ -29,7 +29,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from dagster import DagsterRun
+from dagster import DagsterRun, DagsterRunStatus, RunsFilter
 
 from news_assets.clients.factory import OpenIndex, open_index
 from news_assets.defs.instance.run_guards import WORKER_TAG
@@ -179,11 +179,13 @@ class Machines:
 
         def started() -> DagsterRun | None:
             with self.profile.instance as instance:
-                for run in instance.get_runs(limit=20):
-                    is_started = run.status.value == "STARTED"
-                    is_there = run.tags.get(WORKER_TAG, "").startswith(f"{SECOND}@")
-                    if is_started and is_there and not run.job_name.endswith("_poll"):
-                        return run
+                runs = instance.get_runs(
+                    RunsFilter(statuses=[DagsterRunStatus.STARTED])
+                )
+            for run in runs:
+                is_there = run.tags.get(WORKER_TAG, "").startswith(f"{SECOND}@")
+                if is_there and not run.job_name.endswith("_poll"):
+                    return run
             return None
 
         run = self.wait_until(started, pause_s=0.5)
@@ -379,7 +381,7 @@ def main() -> None:
         machines.wait_until_current()
         print(f"current {time.monotonic() - started:.0f} s later", flush=True)
         found = broken(machines)
-    print(f"broken: {'; '.join(found) or 'nothing'}", flush=True)
+        print(f"broken: {'; '.join(found) or 'nothing'}", flush=True)
     sys.exit(bool(found))
 
 

@@ -13,13 +13,17 @@ in front of it, leads to SERVERS. Requires root and Debian's iproute2.
 import os
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from filelock import FileLock
+
 SERVERS = "10.213.0.1"
 _BRIDGE = "news-bridge"
+_LOCK = Path(tempfile.gettempdir()) / "news-networks.lock"
 _FILES = Path("/etc/netns")  # `ip netns exec` shows what is in it as files of /etc
 
 
@@ -73,11 +77,13 @@ def machines_of_their_own(
     *names: str, buckets: Sequence[str] = ()
 ) -> Iterator[dict[str, Network]]:
     """Make the networks and remove them at the end, as well as those that a killed
-    process left. `buckets` are names that stand before `servers` in addresses.
+    process left; wait for another process that has some. `buckets` are names that stand
+    before `servers` in addresses.
     """
     networks = {name: Network(f"news-{name}") for name in names}
     aliases = ["servers", *(f"{bucket}.servers" for bucket in buckets)]
     with ExitStack() as stack:
+        stack.enter_context(FileLock(_LOCK))
         for network in networks.values():
             network.remove()
             stack.callback(network.remove)
