@@ -5,11 +5,17 @@ project may be used with.
 import json
 import re
 import tomllib
+from importlib.util import find_spec
+from pathlib import Path
 
+import duckdb
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from news_assets.errors import LakeError
+from news_assets.store.connection import load_extension
+from news_assets.store.lake import Lake
 from news_assets_tests.licences_page import (
     EXCEPTIONS,
     PERMISSIVE,
@@ -51,6 +57,33 @@ def test_a_file_has_what_its_extras_need(file: str) -> None:
     assert {name for name, _ in hashes(FILES[file])} == names_of_files()[
         file
     ] & pins().keys(), "run `make hashes`"
+
+
+@pytest.mark.parametrize(
+    "name", ["ducklake", "sqlite_scanner", "postgres_scanner", "httpfs"]
+)
+def test_an_extension_of_duckdb_has_its_signature(name: str) -> None:
+    with duckdb.connect(config={"allow_unsigned_extensions": False}) as connection:
+        load_extension(connection, name)
+        loaded = connection.execute(
+            "SELECT extension_name FROM duckdb_extensions() WHERE loaded"
+        ).fetchall()
+    assert (name,) in loaded
+
+
+def test_a_lake_loads_no_extension_without_a_signature_later(
+    tmp_path: Path, lake: Lake
+) -> None:
+    [package] = find_spec("duckdb_extension_httpfs").submodule_search_locations  # type: ignore[union-attr, misc]
+    [signed] = Path(package).rglob("httpfs.*extension")
+    unsigned = tmp_path / signed.name
+    code = bytearray(signed.read_bytes())
+    code[1000] ^= 1
+    unsigned.write_bytes(code)
+    with pytest.raises(LakeError, match="signature"):
+        lake.query(f"LOAD '{unsigned}'")
+    with pytest.raises(LakeError, match="allow_unsigned_extensions"):
+        lake.query("SET GLOBAL allow_unsigned_extensions = true")
 
 
 def test_only_the_file_for_exports_has_pytorch() -> None:

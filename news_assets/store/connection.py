@@ -199,8 +199,8 @@ def connect(
             "threads": threads,
             "memory_limit": f"{memory_mb}MB",
             "temp_directory": str(spill),
-            # The extensions are code of Python packages, like DuckDB itself. To verify
-            # DuckDB's signature in them takes .3 s at each start.
+            # To verify DuckDB's signature in the files of the packages takes .3 s at each
+            # start. The tests do so for the pinned versions.
             "allow_unsigned_extensions": True,
             "autoinstall_known_extensions": False,
         }
@@ -214,6 +214,7 @@ def connect(
         connection.execute("SET GLOBAL allocator_flush_threshold = '1MB'")
         for name in address.extensions:
             load_extension(connection, name)
+        connection.execute("SET GLOBAL allow_unsigned_extensions = false")
         connection.execute("SET GLOBAL TimeZone = 'UTC'")
         connection.execute("SET GLOBAL ducklake_max_retry_count = 0")
         if address.is_local:
