@@ -18,7 +18,7 @@ run_all = failed=0; for name in $$(ls news_assets_tests/$(1) | sed -n 's/^\([a-z
 PROCESSORS := $(shell getconf _NPROCESSORS_ONLN)
 PYTEST := $(BIN)/pytest --dist loadfile --no-loadscope-reorder --numprocesses
 
-.PHONY: demo test test-system test-all ci ui up scaleout compose bench quality soak fuzz lint docs licences hashes audit clean
+.PHONY: demo test test-system test-all ci ui up scaleout compose bench quality soak fuzz lint compiled docs licences hashes audit clean
 
 # Modules are compiled when they are first imported: to compile all that pip installs takes a minute and 300 MB.
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
@@ -100,6 +100,9 @@ docs: $(VENV)/.installed  ## write docs/tables.md, docs/queries.md and the retri
 	$(BIN)/python -m news_assets_tests.tables_page > docs/tables.md
 	$(BIN)/python -m news_assets_tests.queries_page > docs/queries.md
 	$(BIN)/python -m news_assets_tests.retries_section
+
+compiled: $(VENV)/.installed  ## compile what the tests import: their processes begin together, and each would compile all of it
+	@$(BIN)/pytest --collect-only -qq >/dev/null
 
 licences: $(VENV)/.installed  ## write docs/licences.md from the installed packages
 	$(BIN)/python -m news_assets_tests.licences_page > docs/licences.md

@@ -54,7 +54,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """
     long_files = {item.path for item in items if item.get_closest_marker("timeout")}
     slow = Counter(item.path for item in items if item.get_closest_marker("slow"))
-    folders = ("soak", "graph", "store", "commands")
+    folders = ("soak", "web", "graph", "store", "commands")
 
     def rank(item: pytest.Item) -> tuple[bool, bool, int, int]:
         number = len(folders)
