@@ -38,7 +38,7 @@ _KINDS = {  # a part of the command line, and what the process is
     "instance.worker": "worker",
     "sandbox.child": "reader",
     "api grpc": "code server",
-    "code-server": "parent of the code server",
+    "code-server start": "parent of the code server",
     "dagster dev": "parent of all",
     "dagster-daemon": "daemon",
     "dagster._daemon": "daemon",
