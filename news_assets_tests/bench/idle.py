@@ -21,6 +21,7 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 
 import psutil
+from dagster import RunsFilter
 
 from news_assets.clients.embedding.embedder import OnnxEmbedder
 from news_assets.settings import Settings
@@ -36,7 +37,7 @@ GOAL_PERCENT, GOAL_MB = 2.0, 900.0
 ARTICLES = 4
 _KINDS = {  # a part of the command line, and what the process is
     "instance.worker": "worker",
-    "sandbox.child": "reader",
+    "sandbox_child": "reader",
     "api grpc": "code server",
     "code-server start": "parent of the code server",
     "dagster dev": "parent of all",
@@ -76,7 +77,7 @@ def after_articles(name: str, models_dir: Path) -> Iterator[Profile]:
     """Run a profile that has processed some articles."""
     embedder = OnnxEmbedder.open(Settings.read().embedding_model, models_dir, 1)
     with profile_with_desk(
-        name, models_dir, date(datetime.now(UTC).year, 1, 1), 8
+        name, models_dir, date(datetime.now(UTC).year, 1, 1), 8, every_minutes=600
     ) as running:
         running.wait_until_quiet()
         waiter = Waiter(running, embedder)
@@ -103,10 +104,14 @@ def measure(name: str, profile: Profile, minutes: float) -> bool:
     """Print the use of each process of a profile; return whether their sum is within
     the goals.
     """
-    before, started = uses(profile), time.monotonic()
+    before, started, began_at = uses(profile), time.monotonic(), datetime.now(UTC)
     time.sleep(minutes * 60)
     after, seconds = uses(profile), time.monotonic() - started
+    with profile.instance as instance:
+        runs = instance.get_runs(RunsFilter(created_after=began_at))
     print(f"\n{name}; load {os.getloadavg()[0]:.1f}")
+    for run in runs:
+        print(f"  not idle: {run.job_name} {run.tags.get('dagster/partition', '')}")
     percents = []
     for pid, use in sorted(after.items(), key=lambda item: item[1].kind):
         used_s = use.cpu_s - (before[pid].cpu_s if pid in before else 0.0)
