@@ -1,6 +1,6 @@
 """Opens the ports that settings name, for commands and for Dagster's resources."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from datetime import datetime
 from functools import lru_cache, partial
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from news_assets.clients.subscriber_mail import SubscriptionLinks
     from news_assets.pipeline.alerts.query_file import Alerts
     from news_assets.pipeline.enrich.model.enrichers import Enrichers
-    from news_assets.pipeline.reindex import WritableIndex
+    from news_assets.pipeline.reindex import IndexRebuild
     from news_assets.ports.services import Reader
     from news_assets.records.model_calls import Spent
 
@@ -239,22 +239,6 @@ class OpenIndex(SearchIndex, Protocol):
     def __enter__(self) -> Self: ...
 
     def __exit__(self, *_: object) -> None: ...
-
-
-if TYPE_CHECKING:
-
-    class IndexRebuild(WritableIndex, Protocol):
-        """An index that is filled beside the one in use. `is_resumed`: it has documents
-        of an interrupted rebuild.
-        """
-
-        is_resumed: bool
-
-        def swap(self, expected: Mapping[str, Mapping[str, str]]) -> None:
-            """Replace the index in use. Raises IndexingError if the documents are not
-            those expected, by desk and hash.
-            """
-            ...
 
 
 def open_index(search: str, path: Path, api_key: str) -> OpenIndex:

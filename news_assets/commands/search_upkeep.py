@@ -11,7 +11,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from functools import partial
 from itertools import starmap
 from time import perf_counter
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich.progress import (
@@ -37,6 +37,7 @@ from news_assets.errors import IndexingError, NewsAssetsError
 from news_assets.folders import private_folder
 from news_assets.pipeline.reindex import (
     DeskDocuments,
+    IndexRebuild,
     WritableIndex,
     store_receipts,
     sync_desk,
@@ -46,9 +47,6 @@ from news_assets.settings import Settings
 from news_assets.sources.source_kinds import ALL_KINDS
 from news_assets.store.lake import Lake
 from news_assets.store.queries.freshness import expected_documents
-
-if TYPE_CHECKING:
-    from news_assets.clients.factory import IndexRebuild
 
 # --- rebuild --------------------------------------------------------------------------
 
@@ -219,7 +217,7 @@ def _rebuild(
 
 def _fill(
     lake: Lake,
-    rebuild: "IndexRebuild",
+    rebuild: IndexRebuild,
     sandbox: Sandbox,
     desks: Sequence[DeskDocuments],
 ) -> None:

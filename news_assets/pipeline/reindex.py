@@ -56,6 +56,20 @@ class WritableIndex(Upserting, Protocol):
         ...
 
 
+class IndexRebuild(WritableIndex, Protocol):
+    """An index that is filled beside the one in use. `is_resumed`: it has documents of
+    an interrupted rebuild.
+    """
+
+    is_resumed: bool
+
+    def swap(self, expected: Mapping[str, Mapping[str, str]]) -> None:
+        """Replace the index in use. Raises IndexingError if the documents are not those
+        expected, by desk and hash.
+        """
+        ...
+
+
 @dataclass(slots=True)
 class DeskDocuments:
     """The documents of one desk that the index should have, updated while they are

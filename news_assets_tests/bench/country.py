@@ -6,9 +6,9 @@ Part one loads the desk files and definitions. Part two polls for so many hours 
 simulated time: the sensor's rules, `poll_agencies` and the lake are the real ones, the
 network is made. Sources publish at rates between one article in a week and 60 a day,
 mostly by day. Two runs poll at a time; a run takes one second, and .3 s for each 16
-sources. A poll's delay is counted from the time that was planned for it. Part three starts Dagster's web server with these desks,
-and sends the queries of the UI's lineage and of its partitions of an asset. Ends with 1
-if the median delay exceeds 30 s.
+sources. A poll's delay is counted from the time that was planned for it. Part three
+starts Dagster's web server with these desks, and sends the queries of the UI's lineage
+and of its partitions of an asset. Ends with 1 if the median delay exceeds 30 s.
 """
 
 import argparse

@@ -1,10 +1,10 @@
 """Which operations of a lake grow faster than their result: `python -m
 news_assets_tests.bench.large_lake [--articles 10000000] [--s3]`.
 
-A made lake of 1,000,000 articles over five years, or of as many as are given, is compared with
-two of 100,000: one has the same days and fewer articles a day, the other the same
-articles a day and only the last days. An operation over some days has more to read than
-in the first lake, and as much as in the second, however old the archive is.
+A made lake of 1,000,000 articles over five years, or of as many as are given, is
+compared with two of 100,000: one has the same days and fewer articles a day, the other
+the same articles a day and only the last days. An operation over some days has more to
+read than in the first lake, and as much as in the second, however old the archive is.
 
 Beside each time is the number of rows that the operation returns, or sums up of the
 days it is about. Fails where a time has grown more than MOST times as much as this

@@ -159,6 +159,5 @@ def test_restarts_leave_no_process_and_no_open_file() -> None:
         for _ in range(20):
             sandbox.run(poison.exit_at_once, [(True,)])
     assert this.children() == children
-    assert (
-        this.num_fds() <= files
-    )  # what an earlier test left open may have been closed
+    # what an earlier test left open may have been closed
+    assert this.num_fds() <= files

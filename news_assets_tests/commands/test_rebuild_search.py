@@ -13,7 +13,6 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from subprocess import PIPE
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -21,7 +20,12 @@ from news_assets.clients.factory import open_rebuild
 from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
 from news_assets.commands import search_upkeep
 from news_assets.errors import IndexingError
-from news_assets.pipeline.reindex import DeskDocuments, read_documents, sync_desk
+from news_assets.pipeline.reindex import (
+    DeskDocuments,
+    IndexRebuild,
+    read_documents,
+    sync_desk,
+)
 from news_assets.ports.search_index import SearchIndex, SearchQuery
 from news_assets.records.derived import IndexedDocument
 from news_assets.settings import Settings
@@ -40,9 +44,6 @@ from news_assets_tests.support.search_backends import (
 )
 from news_assets_tests.support.small_desk import DESK, NOW, TODAY, Newsroom, entry
 from news_assets_tests.support.waiting import HANG_S
-
-if TYPE_CHECKING:
-    from news_assets.clients.factory import IndexRebuild
 
 # The command with chunks of one document, which stops after the first chunk.
 _SLOW = """
@@ -94,7 +95,7 @@ def room(place: Backend, embedded: Path, tmp_path: Path) -> Iterator[Newsroom]:
         yield room
 
 
-def begin() -> "AbstractContextManager[IndexRebuild]":
+def begin() -> AbstractContextManager[IndexRebuild]:
     return open_rebuild(*Settings.read().search_place, 2, "1", NOW)
 
 

@@ -6,7 +6,7 @@ import ssl
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext, suppress
 from datetime import UTC, datetime
 from functools import partial
@@ -60,7 +60,7 @@ from news_assets.errors import (
     TooLargeError,
 )
 from news_assets.folders import private_folder
-from news_assets.ports.services import PageRequest
+from news_assets.ports.services import Clock, PageRequest
 from news_assets.records.desks import Access
 from news_assets.records.reading import Page, Validators
 from news_assets.retry_table import CONNECTION
@@ -125,7 +125,7 @@ class HttpFetcher:
         retry_pauses_s: Sequence[float] = CONNECTION.pauses_s,
         caps: BodyCaps = PAGE_CAPS,
         ssl_context: ssl.SSLContext | None = None,
-        clock: Callable[[], datetime] = _utc_now,
+        clock: Clock = _utc_now,
     ) -> None:
         try:
             private_folder(state_dir)

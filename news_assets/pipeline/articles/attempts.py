@@ -169,8 +169,8 @@ def removed_at(
 
 
 def is_confirmed(result: Page | FetchError, row: RawArticle) -> bool:
-    """Whether this answer, of which the row was made, repeats a removal of at least a
-    day ago.
+    """Whether this answer confirms a removal that was first answered at least a day ago;
+    the row was made from the answer.
     """
     if row.removed_at is None:
         return False

@@ -9,7 +9,7 @@ document is the pages of the packet that the item begins on.
 """
 
 import logging
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime
 from itertools import chain, islice
@@ -33,7 +33,7 @@ from news_assets.pipeline.failures import (
 )
 from news_assets.pipeline.schedule import CHECKED_AHEAD
 from news_assets.pipeline.stage_declaration import Stage, of_articles
-from news_assets.ports.services import Fetcher, Lake, PageRequest, Rows, Sandbox
+from news_assets.ports.services import Clock, Fetcher, Lake, PageRequest, Rows, Sandbox
 from news_assets.records.articles import FeedEntry, RawArticle, SourceState
 from news_assets.records.derived import Failure
 from news_assets.records.desks import Access, Desk
@@ -66,7 +66,7 @@ class _Work(NamedTuple):
     desk: Desk
     fetcher: Fetcher
     sandbox: Sandbox
-    clock: Callable[[], datetime]
+    clock: Clock
 
 
 def read_attachments(
@@ -74,7 +74,7 @@ def read_attachments(
     lake: Lake,
     desk: Desk,
     keys: AgencyDays,
-    clock: Callable[[], datetime],
+    clock: Clock,
     *,
     fetcher: Fetcher,
     sandbox: Sandbox,

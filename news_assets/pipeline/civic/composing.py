@@ -9,7 +9,7 @@ what is about the item.
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final, NamedTuple
@@ -21,7 +21,7 @@ from news_assets.pipeline.civic.meeting_rows import facts_json
 from news_assets.pipeline.failures import record_article_outcomes
 from news_assets.pipeline.page.readers import ArticleText
 from news_assets.pipeline.stage_declaration import Stage, content_hash
-from news_assets.ports.services import Lake, Rows, Sandbox
+from news_assets.ports.services import Clock, Lake, Rows, Sandbox
 from news_assets.records.articles import ArticleRevision, FeedEntry, RawArticle
 from news_assets.records.derived import Failure
 from news_assets.records.meetings import (
@@ -69,7 +69,7 @@ def compose_articles(
     lake: Lake,
     entries: Sequence[FeedEntry],
     languages: Mapping[str, str],
-    clock: Callable[[], datetime],
+    clock: Clock,
     sandbox: Sandbox,
 ) -> int:
     """Compose the articles of these entries of agenda items; return how many were

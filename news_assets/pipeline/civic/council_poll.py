@@ -5,7 +5,7 @@
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from typing import Final
@@ -33,7 +33,7 @@ from news_assets.pipeline.schedule import (
     is_pass_due,
     pass_days,
 )
-from news_assets.ports.services import PageRequest, Reader, Sandbox
+from news_assets.ports.services import Clock, PageRequest, Reader, Sandbox
 from news_assets.records.articles import SourceState
 from news_assets.records.desks import Desk, Source
 from news_assets.records.meetings import (
@@ -84,7 +84,7 @@ def council_polls(
     sources: Sequence[Source],
     run: CouncilRun,
     sandbox: Sandbox,
-    clock: Callable[[], datetime],
+    clock: Clock,
 ) -> dict[PageRequest, SourcePoll]:
     """Return the polls of these sources by their first requests, for `run_polls`.
 
@@ -205,7 +205,7 @@ class _CouncilPoll:
         self,
         requests: CouncilRequests,
         sandbox: Sandbox,
-        clock: Callable[[], datetime],
+        clock: Clock,
     ) -> None:
         self._requests = requests
         self._found = requests.found

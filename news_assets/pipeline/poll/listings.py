@@ -234,7 +234,9 @@ class _ListingPoll:
         return [self._request(url)]
 
     def _request(self, url: str) -> PageRequest:
-        """Return the request for a next page, which two polls of a source may have."""
+        """Return the request for a next page. Two polls of a source may request the same
+        one: the key has the first page of its poll.
+        """
         source = self._pagination.source
         return PageRequest(
             url,
