@@ -47,9 +47,14 @@ class Rectangle(NamedTuple):
     @property
     def size(self) -> int:
         """Number of agency-days."""
-        return (self.last - self.first + 1) * (
-            (self.last_day - self.first_day).days + 1
-        )
+        days = (self.last_day - self.first_day).days + 1
+        return days * (self.last - self.first + 1)
+
+    @property
+    def days(self) -> list[date]:
+        """The days, oldest first."""
+        count = (self.last_day - self.first_day).days + 1
+        return [self.first_day + timedelta(n) for n in range(count)]
 
     def joined(self, other: "Rectangle") -> "Rectangle":
         """Return the smallest rectangle that covers both."""
@@ -61,55 +66,93 @@ class Rectangle(NamedTuple):
         )
 
 
-def rectangles(
-    days: Iterable[AgencyDay], agencies: Sequence[str], limit: int, spare: int
-) -> list[Rectangle]:
-    """Return rectangles that cover these agency-days, newest days first; each has at
-    most `limit` partitions.
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How large rectangles become.
 
-    Two are joined if that takes in at most `spare` agency-days that neither of them
-    has.
+    Attributes:
+        partitions: The most agency-days of one.
+        rows: The most rows of work in one of several agency-days.
+        spare: The most agency-days without work that joining two may take in.
+    """
+
+    partitions: int
+    rows: int
+    spare: int
+
+
+def rectangles(
+    rows_of: Mapping[AgencyDay, int], agencies: Sequence[str], limits: Limits
+) -> list[Rectangle]:
+    """Return rectangles that cover these agency-days, newest days first.
+
+    `rows_of` has the number of rows of work of each.
     """
     position = {agency: number for number, agency in enumerate(agencies)}
-    by_day: dict[date, list[int]] = {}
-    for agency, day in days:
-        by_day.setdefault(day, []).append(position[agency])
+    by_day: dict[date, dict[int, int]] = {}
+    for (agency, day), rows in rows_of.items():
+        by_day.setdefault(day, {})[position[agency]] = rows
     found: list[Rectangle] = []
     for day in sorted(by_day, reverse=True):
-        for row in _rows(sorted(set(by_day[day])), day, limit, spare):
-            _add(found, row, limit, spare)
+        for part in _parts_of(by_day[day], day, limits):
+            _add(found, part, by_day, limits)
     return found
 
 
-def _rows(
-    positions: Sequence[int], day: date, limit: int, spare: int
+def _parts_of(
+    rows_of: Mapping[int, int], day: date, limits: Limits
 ) -> Iterator[Rectangle]:
-    """Yield rectangles of one day that cover these positions."""
-    first = last = positions[0]
-    for position in positions[1:]:
-        if position - last - 1 > spare or position - first >= limit:
+    """Yield rectangles of one day that cover the positions of `rows_of`."""
+    first = last = min(rows_of)
+    rows = 0
+    for position in sorted(rows_of):
+        is_far = position - last - 1 > limits.spare
+        is_wide = position - first >= limits.partitions
+        has_much = position > first and rows + rows_of[position] > limits.rows
+        if is_far or is_wide or has_much:
             yield Rectangle(first, last, day, day)
-            first = position
+            first, rows = position, 0
         last = position
+        rows += rows_of[position]
     yield Rectangle(first, last, day, day)
 
 
-def _add(found: list[Rectangle], row: Rectangle, limit: int, spare: int) -> None:
-    """Join the row to the rectangle that grows least by it, or append it."""
-    best, least = None, spare + 1
+def _add(
+    found: list[Rectangle],
+    part: Rectangle,
+    by_day: Mapping[date, Mapping[int, int]],
+    limits: Limits,
+) -> None:
+    """Join the part to the rectangle that grows least by it, or append it."""
+    best, least = None, limits.spare + 1
     for number, rectangle in enumerate(found):
-        joined = rectangle.joined(row)
-        more = joined.size - rectangle.size - row.size
-        if joined.size <= limit and more < least:
+        joined = rectangle.joined(part)
+        more = joined.size - rectangle.size - part.size
+        if joined.size > limits.partitions or more >= least:
+            continue
+        if _rows_in(joined, by_day) <= limits.rows:
             best, least = number, more
     if best is None:
-        found.append(row)
+        found.append(part)
     else:
-        found[best] = found[best].joined(row)
+        found[best] = found[best].joined(part)
 
 
-MAX_PARTITIONS = 500  # of one run: some minutes of work where everything is new
-MAX_ACTIVE_RUNS = 40  # of a desk, queued or in progress; newer days are planned first
+def _rows_in(rectangle: Rectangle, by_day: Mapping[date, Mapping[int, int]]) -> int:
+    rows = 0
+    for day in rectangle.days:
+        for position, count in by_day.get(day, {}).items():
+            if rectangle.first <= position <= rectangle.last:
+                rows += count
+    return rows
+
+
+MAX_PARTITIONS = 500  # of one run
+# of work of one run: about a minute where articles are to be fetched, since what is
+# published meanwhile waits until a run has ended
+MAX_ROWS = 100
+# of a desk, queued or in progress; the runs of the newest day are not counted
+MAX_ACTIVE_RUNS = 40
 _PRIORITY = 150  # of today; one less for each day from today
 _PRIORITY_STEP = 20  # lower at each attempt: 150, 130, 110
 _RUN_COST = 120  # starting a run takes as long as this many current partitions
@@ -121,13 +164,19 @@ _AGES = (1, 7, 31)
 
 @dataclass(frozen=True, slots=True)
 class BacklogDay:
-    """One agency-day with work: its first stage that has some, and a hash of the state
-    that the work is in.
+    """One agency-day with work.
+
+    Attributes:
+        key: The agency-day.
+        stage: The first stage that has some.
+        state: A hash of the state that the work is in.
+        rows: How many rows are to be brought up to date.
     """
 
     key: AgencyDay
     stage: str
     state: str
+    rows: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +277,7 @@ def backlog_days(backlog: "pl.DataFrame", stages: Sequence[str]) -> list[Backlog
     days: list[BacklogDay] = []
     for key, found in rows.items():
         first = min((stage for stage, _, _ in found), key=stages.index)
-        days.append(BacklogDay(key, first, _digest(sorted(found))))
+        days.append(BacklogDay(key, first, _digest(sorted(found)), len(found)))
     return days
 
 
@@ -266,8 +315,11 @@ def plan_runs(
             given_up.append(one)
         elif count == 0 or last_runs[one.key].next_at <= now_s:
             due.append(one)
-    room = max(0, MAX_ACTIVE_RUNS - len(active))
-    runs = _runs(due, last_runs, agencies, stages, today)[:room]
+    runs: list[PlannedRun] = []
+    room = MAX_ACTIVE_RUNS - len(active)
+    for run in _runs(due, last_runs, agencies, stages, today):
+        if len(runs) < room or run.first.day <= today <= run.last.day:
+            runs.append(run)
     waiting = {one.key for one in backlog} - {one.key for one in given_up}
     remembered = {
         key: last_run
@@ -335,9 +387,11 @@ def _runs_of(
     attempt: int,
 ) -> list[PlannedRun]:
     """Return runs of these stages that cover these agency-days."""
-    run_cost = _RUN_COST if attempt == 1 else 0
+    spare = _RUN_COST if attempt == 1 else 0
+    limits = Limits(_max_partitions(attempt), MAX_ROWS, spare)
+    rows_of = {key: one.rows for key, one in days.items()}
     runs: list[PlannedRun] = []
-    for covering in rectangles(days, agencies, _max_partitions(attempt), run_cost):
+    for covering in rectangles(rows_of, agencies, limits):
         work = _take(covering, days, agencies)
         if not work:
             continue
@@ -359,10 +413,9 @@ def _take(
     """Remove the agency-days of a rectangle from `remaining` and return them:
     overlapping rectangles share none.
     """
-    count = (rectangle.last_day - rectangle.first_day).days + 1
-    days = [rectangle.first_day + timedelta(n) for n in range(count)]
+    covered = agencies[rectangle.first : rectangle.last + 1]
     inside: list[BacklogDay] = []
-    for key in product(agencies[rectangle.first : rectangle.last + 1], days):
+    for key in product(covered, rectangle.days):
         one = remaining.pop(AgencyDay(*key), None)
         if one is not None:
             inside.append(one)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from news_assets.pipeline.run_planner import (
     MAX_ACTIVE_RUNS,
-    MAX_PARTITIONS,
+    MAX_ROWS,
     ActiveRun,
     AgencyDay,
     BacklogDay,
@@ -212,7 +212,14 @@ def test_the_number_of_active_runs_is_bounded() -> None:
     days = [backlog_day(6 * n, 23 * n) for n in range(26)]  # too far apart to be joined
     run = ActiveRun(frozenset(STAGES), frozenset({"a159"}), TODAY, TODAY)
     assert len(plan(*days, active=(run,) * 20).runs) == MAX_ACTIVE_RUNS - 20
-    assert plan(*days, active=(run,) * 100).runs == ()
+    assert plan(*days[1:], active=(run,) * 100).runs == ()
+
+
+def test_the_newest_day_is_planned_however_many_runs_are_active() -> None:
+    active = (ActiveRun(frozenset(STAGES), frozenset({"a159"}), TODAY, TODAY),)
+    days = [backlog_day(3, 0), backlog_day(3, 9)]
+    [run] = plan(*days, active=active * MAX_ACTIVE_RUNS).runs
+    assert run.work == (days[0],)
 
 
 def test_the_key_depends_on_the_work_its_state_and_the_attempt() -> None:
@@ -243,9 +250,20 @@ def test_every_agency_day_is_planned_exactly_once(found: set[AgencyDay]) -> None
     assert len(runs) == MAX_ACTIVE_RUNS or set(planned) == found
 
 
-def test_a_month_of_all_agencies_is_few_runs() -> None:
-    month = [backlog_day(agency, age) for agency in range(160) for age in range(30)]
-    assert len(plan(*month).runs) <= 4800 / MAX_PARTITIONS + 4
+def test_two_weeks_of_all_agencies_are_few_runs() -> None:
+    days = [backlog_day(agency, age) for agency in range(160) for age in range(14)]
+    runs = plan(*days).runs
+    assert {one for run in runs for one in run.work} == set(days)
+    assert len(runs) <= 2 * len(days) / MAX_ROWS
+
+
+def test_no_run_has_so_much_work_that_new_articles_wait_for_long() -> None:
+    days = [
+        replace(backlog_day(agency, age), rows=60)
+        for agency in range(10)
+        for age in range(1, 4)
+    ]
+    assert [len(run.work) for run in plan(*days).runs] == [1] * 30
 
 
 def work(*rows: tuple[str, str, str, str]) -> pl.DataFrame:
