@@ -154,7 +154,6 @@ MAX_ROWS = 100
 # of a desk, queued or in progress; the runs of the newest day are not counted
 MAX_ACTIVE_RUNS = 40
 _PRIORITY = 150  # of today; one less for each day from today
-_PRIORITY_STEP = 20  # lower at each attempt: 150, 130, 110
 _RUN_COST = 120  # starting a run takes as long as this many current partitions
 
 # days: agency-days of different ages are not joined, so that recent ones do not
@@ -226,11 +225,13 @@ class PlannedRun:
 
 def priority_of(day: date, today: date, attempt: int = 1) -> int:
     """Return the priority of a day's work: 150 for today, one less for each day before
-    or after, 20 less a retry.
+    or after, and one less for each attempt that failed.
+
+    So what a killed run left undone today waits for today's work, and not for that of
+    weeks which a backfill may have requested meanwhile.
     """
     distance = abs((day - today).days)
-    of_day = max(0, _PRIORITY - distance)
-    return of_day - _PRIORITY_STEP * (attempt - 1)
+    return max(0, _PRIORITY - distance) - (attempt - 1)
 
 
 def retries_of(desk: Desk) -> RetryRule:

@@ -151,8 +151,8 @@ def test_later_attempts_have_a_lower_priority() -> None:
     run = plan(backlog_day(0, 0)).runs[0]
     assert [replace(run, attempt=attempt).priority(TODAY) for attempt in (1, 2, 3)] == [
         0,
-        -20,
-        -40,
+        -1,
+        -2,
     ]
     assert plan(backlog_day(0, -1)).runs[0].priority(TODAY) == -1
 
@@ -164,8 +164,8 @@ def test_the_priority_of_work_falls_with_the_days_from_today_and_at_each_retry()
     assert [priority_of(day, TODAY) for day in days] == [150, 147, 147, 0]
     assert [priority_of(TODAY, TODAY, attempt) for attempt in (1, 2, 3)] == [
         150,
-        130,
-        110,
+        149,
+        148,
     ]
 
 
