@@ -64,8 +64,8 @@ _NamesOf = Callable[[Desk], Sequence[str]]
 # the backlog of a desk, now, from a day on
 _Query = Callable[[Lake, Desk, datetime, date], "pl.DataFrame"]
 
-# sources that became due meanwhile are one run; none is polled more often than every
-# five minutes
+# sources that became due meanwhile are one run; `schedule.due_sources` allows for half
+# of it
 _POLL_EVERY_S = 60
 _COMPARE_EVERY_S = 60
 _FORMER_MODELS_EVERY_S = 300

@@ -42,6 +42,10 @@ _WORKING_DAYS, _WORKING_HOURS = (
     range(7, 20),
 )
 
+# half the time between two looks at what is due: a source that is due in between is
+# polled at the nearer one, else one that was polled after a look would always be late
+_EARLY = timedelta(seconds=30)
+
 _EPOCH = datetime(2000, 1, 1, tzinfo=UTC)  # slots are counted from here
 
 
@@ -49,7 +53,7 @@ def due_sources(
     sources: Sequence[Source], states: Iterable[SourceState], now: datetime
 ) -> list[Source]:
     """Return the sources to poll now: those never polled at their URL, and those that
-    are due.
+    are due, up to _EARLY before their time if they answered last.
 
     Civic sources that stand in for others wait while these answer.
     """
@@ -60,12 +64,18 @@ def due_sources(
         state = known.get(source.source_id)
         if source.source_id in waiting:
             _logger.debug("%s is not due: an earlier one answers", source.source_id)
-        elif state is None or state.url != source.url or state.next_poll_at <= now:
+        elif state is None or state.url != source.url or _due_at(state) <= now:
             due.append(source)
         else:
             at = state.next_poll_at
             _logger.debug("%s is not due before %s", source.source_id, at)
     return due
+
+
+def _due_at(state: SourceState) -> datetime:
+    if state.last_outcome in ("ok", "unchanged"):
+        return state.next_poll_at - _EARLY
+    return state.next_poll_at
 
 
 def recently_polled(

@@ -304,8 +304,8 @@ def test_the_queue_has_the_next_meetings_first_and_retries_behind(
     assert code == 0
     assert [(row["priority"], row["attempts"]) for row in found] == [
         (150, 0),
-        (102, 2),
-        (83, 3),
+        (140, 2),
+        (140, 3),
     ]
     assert {(row["stage"], row["why"], row["rows"]) for row in found} == {
         ("raw_articles", "missing", 1)
@@ -315,7 +315,7 @@ def test_the_queue_has_the_next_meetings_first_and_retries_behind(
 def test_the_queue_says_what_is_parked(waiting: Call) -> None:
     code, out, _ = waiting("queue")
     assert code == 0
-    assert out.index("150") < out.index("102")
+    assert out.index("150") < out.index("140")
     assert (
         "1 parked: `news-assets failures list` shows why, `failures retry` releases them"
         in out

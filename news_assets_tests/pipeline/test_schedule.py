@@ -15,6 +15,7 @@ from news_assets.pipeline.schedule import (
     SLOTS,
     Forecast,
     civic_interval,
+    due_sources,
     first_interval,
     forecast,
     learnt_interval,
@@ -385,6 +386,24 @@ def test_a_failing_source_backs_off_to_thirty_days(
         <= later_at
         <= NOW + timedelta(seconds=LONGEST_PAUSE_S)
     )
+
+
+@pytest.mark.parametrize(
+    ("outcome", "seconds", "is_due"),
+    [
+        ("ok", 30, True),
+        ("unchanged", 30, True),
+        ("ok", 31, False),
+        ("failed", 30, False),  # a server that names a time is left alone until then
+        ("failed", 0, True),
+    ],
+)
+def test_a_source_is_due_half_a_look_early_if_it_answered(
+    outcome: str, seconds: int, is_due: bool
+) -> None:
+    due_at = NOW + timedelta(seconds=seconds)
+    state = replace(STATE, next_poll_at=due_at, last_outcome=outcome)
+    assert due_sources([SOURCE], [state], NOW) == [SOURCE] * is_due
 
 
 def test_of_due_sources_the_one_that_is_most_intervals_late_is_first() -> None:
