@@ -153,7 +153,10 @@ MAX_PARTITIONS = 500  # of one run
 MAX_ROWS = 100
 # of a desk, queued or in progress; the runs of the newest day are not counted
 MAX_ACTIVE_RUNS = 40
-_PRIORITY = 150  # of today; one less for each day from today
+_RANKED_DAYS = 150  # from today; those beyond are alike
+# in priorities: more than all attempts at a run, so that a retry comes after the first
+# attempts of its own day, and before those of the day before
+_DAY = 20
 _RUN_COST = 120  # starting a run takes as long as this many current partitions
 
 # days: agency-days of different ages are not joined, so that recent ones do not
@@ -220,18 +223,16 @@ class PlannedRun:
         """Return Dagster's priority: 0, as that of checks, for today's first attempt;
         less for other days and for later attempts.
         """
-        return priority_of(self.last.day, today, self.attempt) - _PRIORITY
+        most = priority_of(today, today)
+        return priority_of(self.last.day, today, self.attempt) - most
 
 
 def priority_of(day: date, today: date, attempt: int = 1) -> int:
-    """Return the priority of a day's work: 150 for today, one less for each day before
+    """Return the priority of a day's work: 3000 for today, 20 less for each day before
     or after, and one less for each attempt that failed.
-
-    So what a killed run left undone today waits for today's work, and not for that of
-    weeks which a backfill may have requested meanwhile.
     """
-    distance = abs((day - today).days)
-    return max(0, _PRIORITY - distance) - (attempt - 1)
+    distance = min(abs((day - today).days), _RANKED_DAYS)
+    return _DAY * (_RANKED_DAYS - distance) - (attempt - 1)
 
 
 def retries_of(desk: Desk) -> RetryRule:

@@ -303,9 +303,9 @@ def test_the_queue_has_the_next_meetings_first_and_retries_behind(
     found = [json.loads(line) for line in out.splitlines()]
     assert code == 0
     assert [(row["priority"], row["attempts"]) for row in found] == [
-        (150, 0),
-        (140, 2),
-        (140, 3),
+        (3000, 0),
+        (2857, 3),
+        (2838, 2),
     ]
     assert {(row["stage"], row["why"], row["rows"]) for row in found} == {
         ("raw_articles", "missing", 1)
@@ -315,7 +315,7 @@ def test_the_queue_has_the_next_meetings_first_and_retries_behind(
 def test_the_queue_says_what_is_parked(waiting: Call) -> None:
     code, out, _ = waiting("queue")
     assert code == 0
-    assert out.index("150") < out.index("140")
+    assert out.index("3000") < out.index("2838")
     assert (
         "1 parked: `news-assets failures list` shows why, `failures retry` releases them"
         in out

@@ -144,7 +144,7 @@ def test_recent_days_come_first_and_are_not_joined_with_old_ones() -> None:
         (TODAY - timedelta(40), TODAY - timedelta(40)),
         (TODAY - timedelta(400), TODAY - timedelta(400)),
     ]
-    assert [run.priority(TODAY) for run in runs] == [0, -5, -20, -40, -150]
+    assert [run.priority(TODAY) for run in runs] == [0, -100, -400, -800, -3000]
 
 
 def test_later_attempts_have_a_lower_priority() -> None:
@@ -154,19 +154,22 @@ def test_later_attempts_have_a_lower_priority() -> None:
         -1,
         -2,
     ]
-    assert plan(backlog_day(0, -1)).runs[0].priority(TODAY) == -1
+    assert plan(backlog_day(0, -1)).runs[0].priority(TODAY) == -20
 
 
 def test_the_priority_of_work_falls_with_the_days_from_today_and_at_each_retry() -> (
     None
 ):
     days = [TODAY + timedelta(days=ahead) for ahead in (0, 3, -3, 365)]
-    assert [priority_of(day, TODAY) for day in days] == [150, 147, 147, 0]
-    assert [priority_of(TODAY, TODAY, attempt) for attempt in (1, 2, 3)] == [
-        150,
-        149,
-        148,
-    ]
+    assert [priority_of(day, TODAY) for day in days] == [3000, 2940, 2940, 0]
+    attempts = [priority_of(TODAY, TODAY, attempt) for attempt in (1, 2, 3)]
+    assert attempts == [3000, 2999, 2998]
+
+
+def test_what_a_run_left_undone_today_does_not_wait_for_older_days() -> None:
+    yesterday = TODAY - timedelta(days=1)
+    last = priority_of(TODAY, TODAY, RUN.max_attempts)
+    assert priority_of(yesterday, TODAY) < last
 
 
 def test_work_of_a_civic_desk_is_given_up_after_three_attempts_minutes_apart() -> None:
