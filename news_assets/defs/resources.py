@@ -238,13 +238,8 @@ def kept_stories() -> "Kept":
     return {}
 
 
-def release_models() -> None:
-    """Forget the models and stories, and end the sandbox of this process; the next run
-    that needs them opens them again.
-    """
-    kept_stories.cache_clear()
-    _cached_enricher.cache_clear()
-    _cached_embedder.cache_clear()
+def close_sandbox() -> None:
+    """End the sandbox of this process; its next call starts another one."""
     _cached_sandbox(LIMIT_S, MEMORY_MB).close()
 
 

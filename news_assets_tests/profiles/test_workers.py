@@ -2,9 +2,12 @@
 cancellation, killed workers.
 """
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 from dagster import DagsterEventType
 
@@ -12,6 +15,7 @@ from news_assets.defs.instance.run_guards import WORKER_TAG
 from news_assets_tests.profiles.conftest import home_in
 from news_assets_tests.support import profiles, servers
 from news_assets_tests.support.profiles import Profile, ScaleoutProfile, Site
+from news_assets_tests.support.waiting import wait_for
 
 pytestmark = [
     pytest.mark.slow,  # starts the profile with its workers
@@ -160,3 +164,44 @@ def test_a_malformed_message_does_not_stop_the_workers(
     (messages / "1_torn.sample.msg").write_bytes(b"")
     site.is_open.set()
     profile.succeed(profile.launch("sample_poll", partition="prefeitura"))
+
+
+# a worker that is idle a second after it is ready, as after a run
+_IDLE_WORKER = """
+import sys
+from celery import signals
+from celery.__main__ import main
+from news_assets.defs.instance import worker
+
+@signals.worker_ready.connect
+def end_a_run(**_):
+    worker._idle._idle_s = 1.0
+    with worker._idle:
+        pass
+
+sys.argv[1:] = ["-A", worker.__name__, "worker", "--pool", "solo", "--queues", "none"]
+main()
+"""
+
+
+def test_a_worker_without_work_begins_anew_until_it_is_stopped(
+    place: tuple[Profile, Site], tmp_path: Path
+) -> None:
+    profile, _ = place
+    log = tmp_path / "worker.log"
+    with log.open("wb") as output:
+        worker = subprocess.Popen(
+            [sys.executable, "-c", _IDLE_WORKER],
+            env=profile.env,
+            cwd=profile.home,
+            stdout=output,
+            stderr=output,
+        )
+    try:
+        wait_for(lambda: log.read_text().count(" ready.") >= 3, pause_s=0.1, log=log)
+        assert worker.poll() is None
+        assert psutil.Process(worker.pid).children() == []
+        worker.terminate()
+        assert worker.wait(timeout=60) == 0
+    finally:
+        worker.kill()

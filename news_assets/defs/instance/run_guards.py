@@ -1,5 +1,5 @@
 """What surrounds a run in the process that executes it: its heartbeat, a watchdog, and
-the release of memory after minutes without a run.
+a timer of the minutes without a run.
 
 Heartbeats are cursor values in Dagster's storage, so every machine sees them. The check
 counts how often a heartbeat has not changed and uses no clock: machines may disagree
@@ -12,9 +12,7 @@ its supervisor starts it again, and the next run leaves out what stopped this on
 (`defs/stage_assets.py`).
 """
 
-import ctypes
 import faulthandler
-import gc
 import logging
 import signal
 import threading
@@ -160,23 +158,20 @@ class Watchdog(_ThreadWhileEntered):
                 return
 
 
-# polls of a newsroom are more frequent by day, and to load a model takes 0.5 s
-_IDLE_S = 300.0
+_IDLE_S = 300.0  # polls of a newsroom are more frequent by day
 
 
 class IdleTimer:
-    """Calls `release` once no run was in progress for `idle_s`: `with timer:` around
+    """Calls `action` once no run was in progress for `idle_s`: `with timer:` around
     each run.
 
-    A run that begins meanwhile waits until `release` has returned. `has_released` is
-    whether it was called since the last run.
+    A run that begins meanwhile waits until `action` has returned.
     """
 
-    def __init__(self, release: Callable[[], None], idle_s: float = _IDLE_S) -> None:
-        self._release, self._idle_s = release, idle_s
+    def __init__(self, action: Callable[[], None], idle_s: float = _IDLE_S) -> None:
+        self._action, self._idle_s = action, idle_s
         self._lock = threading.Lock()
         self._timer: threading.Timer | None = None
-        self.has_released = False
 
     def __enter__(self) -> Self:
         with self._lock:
@@ -191,7 +186,6 @@ class IdleTimer:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self.has_released = False
         self._timer = threading.Timer(self._idle_s, self._end)
         self._timer.daemon = True
         self._timer.start()
@@ -199,12 +193,4 @@ class IdleTimer:
     def _end(self) -> None:
         with self._lock:
             if self._timer is threading.current_thread():
-                self._release()
-                self.has_released = True
-
-
-def give_memory_back() -> None:
-    """Return freed memory to the system, where the C library can."""
-    gc.collect()
-    with suppress(AttributeError, OSError):
-        ctypes.CDLL(None).malloc_trim(0)
+                self._action()

@@ -9,13 +9,18 @@ more workers for more concurrent runs.
 - In a thread pool Dagster could neither capture a run's output, which it redirects for
   the whole process, nor stop a run, which takes a signal to the main thread.
 - A worker that executes a run does not answer the broker, so `broker_heartbeat` is 0.
+- After minutes without a run a worker begins anew: it stops as at a signal, and executes
+  its command line again in the same process. Models and what libraries keep take half
+  of its memory, which they would not give back.
   Messages are acknowledged late: if a worker dies, the broker sends its message to
   another one, which ignores a run that had begun.
 """
 
 import importlib
 import logging
+import os
 import signal
+import sys
 import threading
 
 from celery import Task, signals
@@ -30,9 +35,8 @@ from news_assets.defs.instance.run_guards import (
     Heartbeat,
     IdleTimer,
     Watchdog,
-    give_memory_back,
 )
-from news_assets.defs.resources import release_models, warm_sandbox
+from news_assets.defs.resources import close_sandbox, warm_sandbox
 from news_assets.errors import NewsAssetsError
 from news_assets.settings import Settings
 
@@ -67,12 +71,16 @@ def _launcher() -> DeskRunLauncher:
     return launcher
 
 
-def _release() -> None:
-    release_models()
-    give_memory_back()
+_begins_anew = threading.Event()
 
 
-_idle = IdleTimer(_release)
+def _stop_to_begin_anew() -> None:
+    if state.should_stop is None:  # no signal to stop has come
+        _begins_anew.set()
+        state.should_stop = 0
+
+
+_idle = IdleTimer(_stop_to_begin_anew)
 instance = DagsterInstance.get()  # opened once for all runs: it takes 0.2 s
 app = _launcher().celery
 
@@ -88,8 +96,7 @@ def execute_run(task: Task) -> None:
         _logger.info("Run %s has already begun or ended", run_id)
         return
     with capture_interrupts(), _idle:
-        if _idle.has_released:
-            threading.Thread(target=warm_sandbox, daemon=True).start()
+        threading.Thread(target=warm_sandbox, daemon=True).start()
         with (
             Watchdog(),
             Heartbeat(instance, task.request.hostname, run_id) as heartbeat,
@@ -100,6 +107,7 @@ def execute_run(task: Task) -> None:
         if not heartbeat.has_interrupted and (
             check_captured_interrupt() or _was_interrupted(run_id)
         ):
+            _begins_anew.clear()
             state.should_stop = 0
     signal.signal(signal.SIGTERM, terminate)  # Dagster leaves its SIGINT handler there
 
@@ -128,10 +136,23 @@ def _was_interrupted(run_id: str) -> bool:
 
 @signals.worker_init.connect  # type: ignore[untyped-decorator]
 def import_libraries(**_: object) -> None:
-    """Import what every run needs before the first one, also in the sandbox."""
+    """Import what every run needs before the first one."""
     for module in _SLOW_IMPORTS:
         importlib.import_module(module)
-    warm_sandbox()
+
+
+@signals.worker_shutting_down.connect  # type: ignore[untyped-decorator]
+def end(**_: object) -> None:
+    """Do not begin anew after a signal to stop."""
+    _begins_anew.clear()
+
+
+@signals.worker_shutdown.connect  # type: ignore[untyped-decorator]
+def begin_anew(**_: object) -> None:
+    """Take the place of this process once its work and its connections have ended."""
+    if _begins_anew.is_set():
+        close_sandbox()
+        os.execv(sys.executable, sys.orig_argv)
 
 
 @signals.setup_logging.connect  # type: ignore[untyped-decorator]
