@@ -66,6 +66,9 @@ class Rectangle(NamedTuple):
         )
 
 
+_Work = dict[date, dict[int, int]]  # rows, by day and position of the agency
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """How large rectangles become.
@@ -82,47 +85,51 @@ class Limits:
 
 
 def rectangles(
-    rows_of: Mapping[AgencyDay, int], agencies: Sequence[str], limits: Limits
+    days: Iterable[AgencyDay],
+    rows_of: Mapping[AgencyDay, int],
+    agencies: Sequence[str],
+    limits: Limits,
 ) -> list[Rectangle]:
     """Return rectangles that cover these agency-days, newest days first.
 
-    `rows_of` has the number of rows of work of each.
+    `rows_of` has the rows of work of every agency-day that has some, also of those that
+    are not to be covered.
     """
     position = {agency: number for number, agency in enumerate(agencies)}
-    by_day: dict[date, dict[int, int]] = {}
+    work: _Work = {}
     for (agency, day), rows in rows_of.items():
-        by_day.setdefault(day, {})[position[agency]] = rows
+        work.setdefault(day, {})[position[agency]] = rows
+    by_day: dict[date, set[int]] = {}
+    for agency, day in days:
+        by_day.setdefault(day, set()).add(position[agency])
     found: list[Rectangle] = []
     for day in sorted(by_day, reverse=True):
-        for part in _parts_of(by_day[day], day, limits):
-            _add(found, part, by_day, limits)
+        for part in _parts_of(sorted(by_day[day]), day, work, limits):
+            _add(found, part, work, limits)
     return found
 
 
 def _parts_of(
-    rows_of: Mapping[int, int], day: date, limits: Limits
+    positions: Sequence[int], day: date, work: _Work, limits: Limits
 ) -> Iterator[Rectangle]:
-    """Yield rectangles of one day that cover the positions of `rows_of`."""
-    first = last = min(rows_of)
-    rows = 0
-    for position in sorted(rows_of):
+    """Yield rectangles of one day that cover these positions."""
+    of_day = work.get(day, {})
+    first = last = positions[0]
+    rows = of_day.get(first, 0)
+    for position in positions[1:]:
+        more = sum(of_day.get(one, 0) for one in range(last + 1, position + 1))
         is_far = position - last - 1 > limits.spare
         is_wide = position - first >= limits.partitions
-        has_much = position > first and rows + rows_of[position] > limits.rows
-        if is_far or is_wide or has_much:
+        if is_far or is_wide or rows + more > limits.rows:
             yield Rectangle(first, last, day, day)
-            first, rows = position, 0
+            first, rows = position, of_day.get(position, 0)
+        else:
+            rows += more
         last = position
-        rows += rows_of[position]
     yield Rectangle(first, last, day, day)
 
 
-def _add(
-    found: list[Rectangle],
-    part: Rectangle,
-    by_day: Mapping[date, Mapping[int, int]],
-    limits: Limits,
-) -> None:
+def _add(found: list[Rectangle], part: Rectangle, work: _Work, limits: Limits) -> None:
     """Join the part to the rectangle that grows least by it, or append it."""
     best, least = None, limits.spare + 1
     for number, rectangle in enumerate(found):
@@ -130,7 +137,7 @@ def _add(
         more = joined.size - rectangle.size - part.size
         if joined.size > limits.partitions or more >= least:
             continue
-        if _rows_in(joined, by_day) <= limits.rows:
+        if _rows_in(joined, work) <= limits.rows:
             best, least = number, more
     if best is None:
         found.append(part)
@@ -138,12 +145,12 @@ def _add(
         found[best] = found[best].joined(part)
 
 
-def _rows_in(rectangle: Rectangle, by_day: Mapping[date, Mapping[int, int]]) -> int:
+def _rows_in(rectangle: Rectangle, work: _Work) -> int:
+    positions = range(rectangle.first, rectangle.last + 1)
     rows = 0
     for day in rectangle.days:
-        for position, count in by_day.get(day, {}).items():
-            if rectangle.first <= position <= rectangle.last:
-                rows += count
+        of_day = work.get(day, {})
+        rows += sum(of_day.get(position, 0) for position in positions)
     return rows
 
 
@@ -319,7 +326,9 @@ def plan_runs(
             due.append(one)
     runs: list[PlannedRun] = []
     room = MAX_ACTIVE_RUNS - len(active)
-    for run in _runs(due, last_runs, agencies, stages, today):
+    rows_of = {one.key: one.rows for one in backlog}
+    nearest = _nearest(due, today)
+    for run in _runs(nearest, rows_of, last_runs, agencies, stages, today):
         if len(runs) < room or run.first.day <= today <= run.last.day:
             runs.append(run)
     waiting = {one.key for one in backlog} - {one.key for one in given_up}
@@ -330,6 +339,20 @@ def plan_runs(
     }
     remembered |= _planned(runs, now_s, retries)
     return Plan(tuple(runs), tuple(given_up), remembered)
+
+
+def _nearest(due: Sequence[BacklogDay], today: date) -> list[BacklogDay]:
+    """Return the agency-days nearest to today, with as many rows as the most active
+    runs take: those of years would take seconds to plan.
+    """
+    found: list[BacklogDay] = []
+    rows = 0
+    for one in sorted(due, key=lambda one: abs((one.key.day - today).days)):
+        if rows >= MAX_ACTIVE_RUNS * MAX_ROWS:
+            break
+        found.append(one)
+        rows += one.rows
+    return found
 
 
 def _is_covered(one: BacklogDay, active: Iterable[ActiveRun]) -> bool:
@@ -361,6 +384,7 @@ def _attempts_made(one: BacklogDay, last_runs: Mapping[AgencyDay, LastRun]) -> i
 
 def _runs(
     due: Sequence[BacklogDay],
+    rows_of: Mapping[AgencyDay, int],
     last_runs: Mapping[AgencyDay, LastRun],
     agencies: Sequence[str],
     stages: Sequence[str],
@@ -375,7 +399,7 @@ def _runs(
     runs: list[PlannedRun] = []
     for (stage, _, attempt), days in groups.items():
         following = tuple(stages[stages.index(stage) :])
-        runs += _runs_of(days, agencies, following, attempt)
+        runs += _runs_of(days, rows_of, agencies, following, attempt)
     runs.sort(
         key=lambda run: (-run.priority(today), -run.last.day.toordinal(), run.first)
     )
@@ -384,6 +408,7 @@ def _runs(
 
 def _runs_of(
     days: dict[AgencyDay, BacklogDay],
+    rows_of: Mapping[AgencyDay, int],
     agencies: Sequence[str],
     stages: tuple[str, ...],
     attempt: int,
@@ -391,9 +416,8 @@ def _runs_of(
     """Return runs of these stages that cover these agency-days."""
     spare = _RUN_COST if attempt == 1 else 0
     limits = Limits(_max_partitions(attempt), MAX_ROWS, spare)
-    rows_of = {key: one.rows for key, one in days.items()}
     runs: list[PlannedRun] = []
-    for covering in rectangles(rows_of, agencies, limits):
+    for covering in rectangles(days, rows_of, agencies, limits):
         work = _take(covering, days, agencies)
         if not work:
             continue

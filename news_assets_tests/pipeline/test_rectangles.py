@@ -24,7 +24,7 @@ agency_days = st.builds(
 def test_rectangles_cover_every_agency_day_and_none_is_too_large(
     rows_of: dict[AgencyDay, int], partitions: int, rows: int, spare: int
 ) -> None:
-    made = rectangles(rows_of, AGENCIES, Limits(partitions, rows, spare))
+    made = rectangles(rows_of, rows_of, AGENCIES, Limits(partitions, rows, spare))
     inside = set[AgencyDay]()
     for rectangle in made:
         covered = {
@@ -47,17 +47,25 @@ def test_a_gap_is_bridged_where_that_saves_a_run() -> None:
         AgencyDay(AGENCIES[5], TODAY): 1,
         AgencyDay(AGENCIES[150], TODAY): 1,
     }
-    assert rectangles(row, AGENCIES, Limits(500, 100, 30)) == [
+    assert rectangles(row, row, AGENCIES, Limits(500, 100, 30)) == [
         Rectangle(0, 5, TODAY, TODAY),
         Rectangle(150, 150, TODAY, TODAY),
     ]
-    assert len(rectangles(row, AGENCIES, Limits(500, 100, 0))) == 3
+    assert len(rectangles(row, row, AGENCIES, Limits(500, 100, 0))) == 3
 
 
 def test_an_agency_day_with_much_work_is_a_rectangle_of_its_own() -> None:
     row = {AgencyDay(AGENCIES[n], TODAY): rows for n, rows in enumerate((5, 900, 5))}
-    assert rectangles(row, AGENCIES, Limits(500, 100, 30)) == [
+    assert rectangles(row, row, AGENCIES, Limits(500, 100, 30)) == [
         Rectangle(0, 0, TODAY, TODAY),
         Rectangle(1, 1, TODAY, TODAY),
         Rectangle(2, 2, TODAY, TODAY),
     ]
+
+
+def test_work_in_between_that_is_not_to_be_covered_counts() -> None:
+    days = [AgencyDay(AGENCIES[n], TODAY) for n in range(3)]
+    ends = (days[0], days[2])
+    limits = Limits(500, 100, 30)
+    assert len(rectangles(ends, dict.fromkeys(days, 30), AGENCIES, limits)) == 1
+    assert len(rectangles(ends, dict.fromkeys(days, 40), AGENCIES, limits)) == 2

@@ -17,7 +17,6 @@ import logging
 import signal
 import threading
 from collections.abc import Callable
-from contextlib import suppress
 from types import TracebackType
 from typing import Self
 

@@ -17,7 +17,6 @@ from news_assets.defs.instance.run_guards import (
     HeartbeatMonitor,
     IdleTimer,
 )
-from news_assets_tests.support.waiting import wait_for
 
 
 @pytest.fixture
