@@ -141,13 +141,13 @@ def _options_schema(stage: Stage) -> dict[str, dg.Field]:
 def _run_batch(
     context: dg.AssetExecutionContext, desk: Desk, stage: Stage, keys: AgencyDays
 ) -> int:
-    """Run the stage over a batch, in a repeated run one article at a time where they
-    are few; return how many rows were written.
+    """Run the stage over a batch, from the third run for the same work on one article
+    at a time where they are few; return how many rows were written.
     """
     lake = context.resources.lake
     ports = {name: getattr(context.resources, name) for name in stage.ports}
     options = context.op_execution_context.op_config
-    if int(context.run.tags.get(ATTEMPT_TAG, "1")) > 1:
+    if int(context.run.tags.get(ATTEMPT_TAG, "1")) > _ATTEMPTS_TOGETHER:
         written = run_apart(stage, lake, desk, keys, utc_now, ports, options)
         if written is not None:
             return written
@@ -191,6 +191,8 @@ def _dependency(name: str, asset: dg.AssetsDefinition) -> dg.AssetDep:
 
 _logger = logging.getLogger(__name__)
 
+# a broker that restarts and a worker that is killed cost many runs one attempt
+_ATTEMPTS_TOGETHER = 2
 # each takes some 0.3 s more; larger ranges get smaller with each attempt
 # (`run_planner`)
 _MAX_ARTICLES = 100

@@ -159,7 +159,7 @@ MAX_PARTITIONS = 500  # of one run
 # published meanwhile waits until a run has ended
 MAX_ROWS = 100
 # of a desk, queued or in progress; the runs of the newest day are not counted
-MAX_ACTIVE_RUNS = 40
+MAX_ACTIVE_RUNS = 20
 _RANKED_DAYS = 150  # from today; those beyond are alike
 # in priorities: more than all attempts at a run, so that a retry comes after the first
 # attempts of its own day, and before those of the day before

@@ -11,6 +11,7 @@ import psutil
 import pytest
 from dagster import DagsterEventType
 
+from news_assets.defs.instance.celery_launcher import EXECUTE_RUN, DeskRunLauncher
 from news_assets.defs.instance.run_guards import WORKER_TAG
 from news_assets_tests.profiles.conftest import home_in
 from news_assets_tests.support import profiles, servers
@@ -92,6 +93,28 @@ def test_a_run_starts_at_once_while_workers_are_free_and_otherwise_waits_in_the_
             for run_id in runs
         ]
     assert has_queued == [False, False, True]
+
+
+def test_a_worker_that_executes_a_run_reserves_no_other(
+    place: tuple[Profile, Site],
+) -> None:
+    profile, site = place
+    site.is_open.set()
+    ended = profile.succeed(profile.launch("sample_poll", partition="prefeitura"))
+    site.is_open.clear()
+    run = profile.wait(
+        profile.launch("sample_poll", partition="prefeitura"), until_started=True
+    )
+    ignored = f"Run {ended.run_id} has already begun or ended"
+    with profile.instance as instance:
+        launcher = instance.run_launcher
+        assert isinstance(launcher, DeskRunLauncher)
+        for _ in range(4):
+            launcher.celery.send_task(EXECUTE_RUN, task_id=ended.run_id, queue="sample")
+    wait_for(lambda: profile.log.read_text().count(ignored) == 4, log=profile.log)
+    assert profile.run(run.run_id).status.value == "STARTED"
+    site.is_open.set()
+    profile.wait(run.run_id)
 
 
 def test_the_run_of_a_killed_worker_fails_and_another_worker_executes_the_next(
