@@ -141,8 +141,8 @@ def _options_schema(stage: Stage) -> dict[str, dg.Field]:
 def _run_batch(
     context: dg.AssetExecutionContext, desk: Desk, stage: Stage, keys: AgencyDays
 ) -> int:
-    """Run the stage over a batch, from the third run for the same work on one article
-    at a time where they are few; return how many rows were written.
+    """Run the stage over a batch, one article at a time where they are few and so many
+    runs have left this work undone; return how many rows were written.
     """
     lake = context.resources.lake
     ports = {name: getattr(context.resources, name) for name in stage.ports}
@@ -191,8 +191,8 @@ def _dependency(name: str, asset: dg.AssetsDefinition) -> dg.AssetDep:
 
 _logger = logging.getLogger(__name__)
 
-# a broker that restarts and a worker that is killed cost many runs one attempt
-_ATTEMPTS_TOGETHER = 2
+# each restart of a broker or database costs many runs an attempt
+_ATTEMPTS_TOGETHER = 4
 # each takes some 0.3 s more; larger ranges get smaller with each attempt
 # (`run_planner`)
 _MAX_ARTICLES = 100

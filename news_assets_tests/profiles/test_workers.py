@@ -96,9 +96,11 @@ def test_a_run_starts_at_once_while_workers_are_free_and_otherwise_waits_in_the_
 
 
 def test_a_worker_that_executes_a_run_reserves_no_other(
-    place: tuple[Profile, Site],
+    place: tuple[Profile, Site], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     profile, site = place
+    address = "DAGSTER_CELERY_BROKER_URL"
+    monkeypatch.setenv(address, profile.env.get(address, ""))
     site.is_open.set()
     ended = profile.succeed(profile.launch("sample_poll", partition="prefeitura"))
     site.is_open.clear()
