@@ -2,9 +2,9 @@
 follows for each declared stage.
 
 A run may have ended because one article ended its process, whatever the limits of
-reading are. So a later attempt records each article before it begins: one that ends the
-process again is a failure with the time of its next attempt, and the run after that
-leaves it out.
+reading are. So after some attempts each article is recorded before it begins: one that
+ends the process again is a failure with the time of its next attempt, and the run after
+that leaves it out.
 """
 
 import inspect

@@ -8,7 +8,7 @@ run monitoring fails the run of a dead worker.
 
 Where C code or a regular expression keeps the GIL, the heartbeat stands still, the run
 is called failed and requested again, but the process would stay. The watchdog ends it,
-its supervisor starts it again, and the next run leaves out what stopped this one
+its supervisor starts it again, and a later run leaves out what stopped this one
 (`defs/stage_assets.py`).
 """
 
