@@ -471,8 +471,19 @@ class Settings(BaseModel):
 
     @property
     def threads(self) -> int:
-        """Threads of an embedding model, which each take other texts: all cores."""
+        """Threads an embedding model may use in a command, which runs alone: all cores."""
         return os.cpu_count() or 1
+
+    @property
+    def threads_per_run(self) -> int:
+        """Threads an embedding model may use in a run: the cores divided by WORKERS,
+        the concurrent runs here (2).
+        """
+        # set by deploy/start and compose.yaml; without it two runs at once
+        workers = os.environ.get("WORKERS", "")
+        return max(
+            1, self.threads // max(1, int(workers) if workers.isdecimal() else 2)
+        )
 
     @model_validator(mode="after")
     def _logins_of_origins(self) -> Self:

@@ -147,6 +147,20 @@ def test_each_invalid_setting_has_its_line(monkeypatch: pytest.MonkeyPatch) -> N
     ]
 
 
+@pytest.mark.parametrize(
+    ("workers", "threads"),
+    [(None, 4), ("4", 2), ("3", 2), ("100", 1), ("0", 8), ("auto", 4)],
+)
+def test_concurrent_runs_share_the_cores(
+    monkeypatch: pytest.MonkeyPatch, workers: str | None, threads: int
+) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: 8)
+    monkeypatch.delenv("WORKERS", raising=False)
+    if workers is not None:
+        monkeypatch.setenv("WORKERS", workers)
+    assert (Settings.read().threads, Settings.read().threads_per_run) == (8, threads)
+
+
 KEY = "no-one-may-see-this"
 
 

@@ -403,13 +403,13 @@ def build_resources(settings: Settings) -> dict[str, object]:
             taxonomy=str(settings.taxonomy or ""),
             embedding_model=settings.embedding_model,
             models_dir=str(settings.models_dir),
-            threads=settings.threads,
+            threads=settings.threads_per_run,
             max_usd=list(astuple(settings.ceilings)),
         ),
         "embedder": EmbedderResource(
             model=settings.embedding_model,
             models_dir=str(settings.models_dir),
-            threads=settings.threads,
+            threads=settings.threads_per_run,
         ),
         "search": SearchResource(
             search=settings.search, path=str(settings.search_path)
