@@ -78,19 +78,25 @@ def test_a_run_without_a_worker_counts_as_alive(instance: DagsterInstance) -> No
 
 def test_a_worker_without_a_run_for_a_while_is_told_once() -> None:
     told = threading.Semaphore(0)
-    with IdleTimer(told.release, idle_s=0.0):
+    timer = IdleTimer(told.release, idle_s=0.0)
+    with timer:
         pass
-    assert told.acquire(timeout=60)
-    assert not told.acquire(timeout=0.1)
+    assert timer._timer is not None
+    timer._timer.join()
+    assert told.acquire(blocking=False)
+    assert not told.acquire(blocking=False)
 
 
 def test_a_run_that_begins_in_time_stops_the_timer() -> None:
     told = threading.Event()
-    timer = IdleTimer(told.set, idle_s=0.2)
+    timer = IdleTimer(told.set, idle_s=3600.0)
     with timer:
         pass
+    waiting = timer._timer
+    assert waiting is not None
     with timer:
-        assert not told.wait(0.5)
+        waiting.join()
+    assert not told.is_set()
 
 
 _PROGRAM = """
