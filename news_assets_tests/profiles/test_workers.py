@@ -186,9 +186,12 @@ def test_a_malformed_message_does_not_stop_the_workers(
     messages = profile.home / ".news" / "queue" / "messages"
     if not messages.exists():
         pytest.skip("only the local profile keeps messages in files")
+    ready = profile.ready_workers()
     (messages / "1_torn.sample.msg").write_bytes(b"")
     site.is_open.set()
     profile.succeed(profile.launch("sample_poll", partition="prefeitura"))
+    # the worker that read it has ended, and another one takes its place
+    wait_for(lambda: profile.ready_workers() > ready, log=profile.log)
 
 
 # a worker that is idle a second after it is ready, as after a run
