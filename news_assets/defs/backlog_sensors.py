@@ -45,7 +45,12 @@ from news_assets.pipeline.run_planner import (
     plan_runs,
     retries_of,
 )
-from news_assets.pipeline.schedule import Speed, due_sources, sources_of_runs
+from news_assets.pipeline.schedule import (
+    DUE_EVERY_S,
+    Speed,
+    due_sources,
+    sources_of_runs,
+)
 from news_assets.ports.search_index import SearchIndex
 from news_assets.records.articles import SourceState
 from news_assets.records.desks import Desk, Source
@@ -64,9 +69,6 @@ _NamesOf = Callable[[Desk], Sequence[str]]
 # the backlog of a desk, now, from a day on
 _Query = Callable[[Lake, Desk, datetime, date], "pl.DataFrame"]
 
-# sources that became due meanwhile are one run; `schedule.due_sources` allows for half
-# of it
-_POLL_EVERY_S = 60
 _COMPARE_EVERY_S = 60
 _FORMER_MODELS_EVERY_S = 300
 # of an evaluation; 0.6 s among 500,000 articles, the whole grid 4 s
@@ -84,7 +86,7 @@ def build_due_sources(
     @dg.sensor(
         name="due_sources",
         jobs=jobs,
-        minimum_interval_seconds=_POLL_EVERY_S,
+        minimum_interval_seconds=DUE_EVERY_S,
         default_status=dg.DefaultSensorStatus.RUNNING,
         description=(
             "Requests a poll of the due sources of each desk that no unfinished run polls, slow"

@@ -39,6 +39,7 @@ from news_assets.errors import (
 from news_assets.pipeline import stages
 from news_assets.pipeline.enrich.local_enricher import MODEL as LOCAL_MODEL
 from news_assets.pipeline.failures import record_attempt, record_unavailable
+from news_assets.pipeline.run_planner import retries_of
 from news_assets.pipeline.stage_declaration import DOCUMENT_STATE, Stage
 from news_assets.ports.services import Clock
 from news_assets.records.desks import Desk
@@ -141,13 +142,13 @@ def _options_schema(stage: Stage) -> dict[str, dg.Field]:
 def _run_batch(
     context: dg.AssetExecutionContext, desk: Desk, stage: Stage, keys: AgencyDays
 ) -> int:
-    """Run the stage over a batch, one article at a time where they are few and so many
+    """Run the stage over a batch, one article at a time where they are few and several
     runs have left this work undone; return how many rows were written.
     """
     lake = context.resources.lake
     ports = {name: getattr(context.resources, name) for name in stage.ports}
     options = context.op_execution_context.op_config
-    if int(context.run.tags.get(ATTEMPT_TAG, "1")) > _ATTEMPTS_TOGETHER:
+    if int(context.run.tags.get(ATTEMPT_TAG, "1")) > attempts_together(desk):
         written = run_apart(stage, lake, desk, keys, utc_now, ports, options)
         if written is not None:
             return written
@@ -193,9 +194,19 @@ _logger = logging.getLogger(__name__)
 
 # each restart of a broker or database costs many runs an attempt
 _ATTEMPTS_TOGETHER = 4
+# one records which article ends the process, the next one leaves it out
+_ATTEMPTS_APART = 2
 # each takes some 0.3 s more; larger ranges get smaller with each attempt
 # (`run_planner`)
 _MAX_ARTICLES = 100
+
+
+def attempts_together(desk: Desk) -> int:
+    """Return how many runs for the same work do all its articles together, before those
+    that do them one at a time.
+    """
+    attempts = retries_of(desk).max_attempts
+    return min(_ATTEMPTS_TOGETHER, attempts - _ATTEMPTS_APART)
 
 
 def run_apart(

@@ -75,7 +75,7 @@ class Limits:
 
     Attributes:
         partitions: The most agency-days of one.
-        rows: The most rows of work in one of several agency-days.
+        rows: The most rows of work of one with more than one agency-day.
         spare: The most agency-days without work that joining two may take in.
     """
 
@@ -158,7 +158,7 @@ MAX_PARTITIONS = 500  # of one run
 # of work of one run: about a minute where articles are to be fetched, since what is
 # published meanwhile waits until a run has ended
 MAX_ROWS = 100
-# of a desk, queued or in progress; the runs of the newest day are not counted
+# of a desk, queued or in progress; those of the newest day are planned beyond it
 MAX_ACTIVE_RUNS = 20
 _RANKED_DAYS = 150  # from today; those beyond are alike
 # in priorities: more than all attempts at a run, so that a retry comes after the first
@@ -185,7 +185,7 @@ class BacklogDay:
     key: AgencyDay
     stage: str
     state: str
-    rows: int = 1
+    rows: int
 
 
 @dataclass(frozen=True, slots=True)

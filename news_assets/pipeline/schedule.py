@@ -42,9 +42,11 @@ _WORKING_DAYS, _WORKING_HOURS = (
     range(7, 20),
 )
 
-# half the time between two looks at what is due: a source that is due in between is
-# polled at the nearer one, else one that was polled after a look would always be late
-_EARLY = timedelta(seconds=30)
+# between two evaluations of what is due; sources that became due meanwhile are one run
+DUE_EVERY_S = 60
+# half of that: otherwise a source whose last poll began just after an evaluation would
+# be late by a whole one each time
+_EARLY = timedelta(seconds=DUE_EVERY_S / 2)
 
 _EPOCH = datetime(2000, 1, 1, tzinfo=UTC)  # slots are counted from here
 

@@ -1,15 +1,16 @@
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from news_assets.defs import stage_assets
-from news_assets.defs.stage_assets import run_apart
+from news_assets.defs.stage_assets import attempts_together, run_apart
 from news_assets.pipeline.stage_declaration import Stage
 from news_assets.pipeline.stages import stage_named
 from news_assets.ports.services import PageRequest
 from news_assets.records.derived import Failure
+from news_assets.records.desks import Agency, Source
 from news_assets.records.reading import AgencyDays, Page
 from news_assets.store.lake import Lake
 from news_assets.store.queries.backlog import pending_entries, stale_rows
@@ -132,3 +133,21 @@ def test_a_large_backlog_is_left_to_the_usual_way(
     monkeypatch.setattr(stage_assets, "_MAX_ARTICLES", 3)
     assert run(room, stage_named("raw_articles")) is None
     assert fetched(room) == set()
+
+
+def test_the_last_attempts_take_articles_apart_also_where_a_desk_has_few() -> None:
+    council = Source(
+        source_id="s",
+        desk="d",
+        agency="a",
+        kind="legistar",
+        url="https://example.org/",
+        timezone="UTC",
+        language="en",
+        is_civic=True,
+    )
+    agency = Agency(
+        key="a", name="A", timezone="UTC", language="en", sources=(council,)
+    )
+    assert attempts_together(DESK) == 4
+    assert attempts_together(replace(DESK, agencies=(agency,))) == 1

@@ -44,7 +44,8 @@ agency_days = st.builds(
 def backlog_day(
     agency: int, age: int, stage: str = "raw_articles", state: str = "s"
 ) -> BacklogDay:
-    return BacklogDay(AgencyDay(AGENCIES[agency], TODAY - timedelta(age)), stage, state)
+    key = AgencyDay(AGENCIES[agency], TODAY - timedelta(age))
+    return BacklogDay(key, stage, state, rows=1)
 
 
 def plan(
@@ -240,7 +241,7 @@ def test_the_key_depends_on_the_work_its_state_and_the_attempt() -> None:
 @given(st.sets(agency_days, max_size=200))
 def test_every_agency_day_is_planned_exactly_once(found: set[AgencyDay]) -> None:
     runs = plan_runs(
-        [BacklogDay(key, STAGES[0], "s") for key in found],
+        [BacklogDay(key, STAGES[0], "s", rows=1) for key in found],
         (),
         {},
         AGENCIES,

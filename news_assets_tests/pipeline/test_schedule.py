@@ -398,7 +398,7 @@ def test_a_failing_source_backs_off_to_thirty_days(
         ("failed", 0, True),
     ],
 )
-def test_a_source_is_due_half_a_look_early_if_it_answered(
+def test_a_source_that_answered_is_due_half_a_minute_early(
     outcome: str, seconds: int, is_due: bool
 ) -> None:
     due_at = NOW + timedelta(seconds=seconds)

@@ -212,7 +212,7 @@ main()
 """
 
 
-def test_a_worker_without_work_begins_anew_until_it_is_stopped(
+def test_a_worker_without_work_restarts_itself_until_it_is_stopped(
     place: tuple[Profile, Site], tmp_path: Path
 ) -> None:
     profile, _ = place

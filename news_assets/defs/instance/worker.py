@@ -9,11 +9,10 @@ more workers for more concurrent runs.
 - In a thread pool Dagster could neither capture a run's output, which it redirects for
   the whole process, nor stop a run, which takes a signal to the main thread.
 - A worker that executes a run does not answer the broker, so `broker_heartbeat` is 0.
-- After minutes without a run a worker begins anew: it stops as at a signal, and executes
-  its command line again in the same process. Models and what libraries keep take half
-  of its memory, which they would not give back.
   Messages are acknowledged late: if a worker dies, the broker sends its message to
   another one, which ignores a run that had begun.
+- A worker that had no run for some minutes restarts itself, in the same process: models
+  and libraries keep half of its memory, and do not return all of it when they are closed.
 """
 
 import importlib
@@ -71,16 +70,16 @@ def _launcher() -> DeskRunLauncher:
     return launcher
 
 
-_begins_anew = threading.Event()
+_is_to_restart = threading.Event()
 
 
-def _stop_to_begin_anew() -> None:
+def _stop_to_restart() -> None:
     if state.should_stop is None:  # no signal to stop has come
-        _begins_anew.set()
+        _is_to_restart.set()
         state.should_stop = 0
 
 
-_idle = IdleTimer(_stop_to_begin_anew)
+_idle = IdleTimer(_stop_to_restart)
 instance = DagsterInstance.get()  # opened once for all runs: it takes 0.2 s
 app = _launcher().celery
 
@@ -107,7 +106,7 @@ def execute_run(task: Task) -> None:
         if not heartbeat.has_interrupted and (
             check_captured_interrupt() or _was_interrupted(run_id)
         ):
-            _begins_anew.clear()
+            _is_to_restart.clear()
             state.should_stop = 0
     signal.signal(signal.SIGTERM, terminate)  # Dagster leaves its SIGINT handler there
 
@@ -142,15 +141,15 @@ def import_libraries(**_: object) -> None:
 
 
 @signals.worker_shutting_down.connect  # type: ignore[untyped-decorator]
-def end(**_: object) -> None:
-    """Do not begin anew after a signal to stop."""
-    _begins_anew.clear()
+def cancel_restart(**_: object) -> None:
+    """Let a signal to stop end the worker."""
+    _is_to_restart.clear()
 
 
 @signals.worker_shutdown.connect  # type: ignore[untyped-decorator]
-def begin_anew(**_: object) -> None:
-    """Take the place of this process once its work and its connections have ended."""
-    if _begins_anew.is_set():
+def restart(**_: object) -> None:
+    """Execute the worker's command line again, after its connections were closed."""
+    if _is_to_restart.is_set():
         close_sandbox()
         os.execv(sys.executable, sys.orig_argv)
 
