@@ -183,9 +183,9 @@ def test_a_malformed_message_does_not_stop_the_workers(
     place: tuple[Profile, Site],
 ) -> None:
     profile, site = place
-    messages = profile.home / ".news" / "queue" / "messages"
-    if not messages.exists():
+    if isinstance(profile, ScaleoutProfile):
         pytest.skip("only the local profile keeps messages in files")
+    messages = profile.home / ".news" / "queue" / "messages"
     ready = profile.ready_workers()
     (messages / "1_torn.sample.msg").write_bytes(b"")
     site.is_open.set()
