@@ -179,6 +179,19 @@ def test_a_run_continues_when_a_restarted_broker_sends_its_message_again(
     assert (ended.tags[WORKER_TAG], failures) == (run.tags[WORKER_TAG], [])
 
 
+def test_a_run_that_is_launched_without_a_broker_waits_for_it(
+    place: tuple[Profile, Site],
+) -> None:
+    profile, site = place
+    if not isinstance(profile, ScaleoutProfile):
+        pytest.skip("the local profile has no broker to stop")
+    site.is_open.set()
+    profile.rabbitmq.stop()
+    run_id = profile.launch("sample_poll", partition="prefeitura")
+    profile.rabbitmq.start()
+    profile.succeed(run_id)
+
+
 def test_a_malformed_message_does_not_stop_the_workers(
     place: tuple[Profile, Site],
 ) -> None:

@@ -20,7 +20,7 @@ import dagster as dg
 from dagster._core.launcher import CheckRunHealthResult, WorkerStatus
 from dagster_celery.launcher import CeleryRunLauncher
 from kombu.entity import Queue
-from kombu.exceptions import ChannelError
+from kombu.exceptions import ChannelError, OperationalError
 from kombu.transport import TRANSPORT_ALIASES, filesystem
 from kombu.utils.json import dumps
 
@@ -72,6 +72,9 @@ class DeskRunLauncher(CeleryRunLauncher):
 
         The tags are written before the message is sent: a warm worker writes its own
         within milliseconds, and of two concurrent writes to a run's tags one is lost.
+
+        While the broker is unavailable the run goes back into Dagster's queue. As a
+        failed run it would count as an attempt at its work.
         """
         run = context.dagster_run
         queue = queue_of(run, self.queues)
@@ -80,12 +83,25 @@ class DeskRunLauncher(CeleryRunLauncher):
         self._instance.report_engine_event(
             f"Sending to queue {queue}.", run, cls=type(self)
         )
-        self.celery.send_task(
-            EXECUTE_RUN,
-            task_id=run.run_id,
-            queue=queue,
-            priority=_priority_of(run),
-        )
+        try:
+            self.celery.send_task(
+                EXECUTE_RUN,
+                task_id=run.run_id,
+                queue=queue,
+                priority=_priority_of(run),
+            )
+        except OperationalError as error:
+            self._queue_again(run, f"The broker is unavailable: {error}")
+
+    def _queue_again(self, run: dg.DagsterRun, why: str) -> None:
+        """Put a run that no worker has begun back into Dagster's queue."""
+        present = self._instance.get_run_by_id(run.run_id)
+        # a message may have arrived although the broker did not confirm it
+        if present is None or present.status != dg.DagsterRunStatus.STARTING:
+            return
+        self._instance.report_engine_event(why, run, cls=type(self))
+        queued = dg.DagsterEvent.job_enqueue(run)
+        self._instance.report_dagster_event(queued, run_id=run.run_id)
 
     @property
     def supports_resume_run(self) -> bool:

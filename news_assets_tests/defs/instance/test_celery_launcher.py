@@ -1,17 +1,21 @@
-"""Which queue a run goes to."""
+"""Which queue a run goes to, and where it waits without a broker."""
 
 from pathlib import Path
 from queue import Empty
 from typing import Any
 
 import pytest
-from dagster import AssetCheckKey, AssetKey, DagsterRun
+import yaml
+from dagster import AssetCheckKey, AssetKey, DagsterRun, DagsterRunStatus
 from kombu import Connection
 from kombu.exceptions import ChannelError
 from kombu.transport import TRANSPORT_ALIASES, get_transport_cls
 
 from news_assets.defs.instance import celery_launcher
 from news_assets.defs.instance.celery_launcher import FolderTransport, queue_of
+from news_assets_tests.defs.instance.test_run_coordinator import run_with
+from news_assets_tests.defs.instance.test_stock_classes import ROOT, loaded
+from news_assets_tests.support.servers import free_port
 
 QUEUES = ("dagster", "govbr", "g1")
 
@@ -46,6 +50,22 @@ def test_a_run_of_checks_alone_goes_to_their_desks_queue() -> None:
         {AssetCheckKey(AssetKey(["govbr", "raw_articles"]), "ids_are_unique")}
     )
     assert queue_of(DagsterRun("any", asset_check_selection=checks), QUEUES) == "govbr"
+
+
+def test_a_run_is_queued_again_while_the_broker_is_unavailable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DAGSTER_CELERY_BROKER_URL", f"amqp://127.0.0.1:{free_port()}")
+    config = yaml.safe_load((ROOT / "deploy/scaleout/dagster.yaml").read_text())
+    launcher = {"run_launcher": config["run_launcher"]}
+    with loaded(launcher, tmp_path) as instance:
+        run = run_with({}, DagsterRunStatus.NOT_STARTED)
+        instance.add_run(run)
+        instance.launch_run(run.run_id, workspace=None)  # type: ignore[arg-type]
+        [found] = instance.get_runs()
+        messages = [entry.message for entry in instance.all_logs(run.run_id)]
+    assert found.status == DagsterRunStatus.QUEUED
+    assert any("The broker is unavailable" in message for message in messages)
 
 
 class ReadMeanwhile:
