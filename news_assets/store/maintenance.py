@@ -113,7 +113,8 @@ def maintain(
     """Run all steps and return the lake's size before and after; snapshots older than
     `keep_days` are deleted.
 
-    Orphaned files are left to `delete_orphans`.
+    Orphaned files are left to `delete_orphans`. A lake that was opened with two threads
+    may need more than its 512 MB to merge files.
 
     Raises:
         LakeError: A step failed, or the data folder belongs to another lake. Earlier

@@ -13,7 +13,6 @@ from news_assets.ports.search_index import Filters, SearchHit
 from news_assets.records.articles import RawArticle
 from news_assets.records.content import MeetingDay, MeetingId
 from news_assets.store.lake import Lake
-from news_assets.store.tables import made_of
 from news_assets.store.transaction import Snapshot
 
 
@@ -47,30 +46,17 @@ _GROUPS = """
     SELECT hit, article_id FROM copied JOIN shown USING (original)
     UNION SELECT hit, original FROM shown
 """
-_PUBLICATIONS = """
-    SELECT article_id, desk, agency, day, url,
-        coalesce(published_at, first_seen_at) AS published_at,
-        duplicate_reason AS reason
-    FROM raw_articles WHERE list_contains($ids, article_id) AND outcome = 'ok'
-    ORDER BY published_at, article_id
-"""
-
-
-_OF_COPY = """
-    SELECT article_id, desk, agency, day, url,
-        coalesce(published_at, first_seen_at) AS published_at,
-        duplicate_reason AS reason
-    FROM raw_articles
-    WHERE (list_contains($originals, duplicate_of) OR article_id = $originals[1])
-        AND article_id != $article_id AND outcome = 'ok'
+# most articles are copies of none, for which `list_contains` need not be called
+_OF_ORIGINALS = """
+    SELECT article_id FROM raw_articles
+    WHERE duplicate_of IS NOT NULL AND list_contains($originals, duplicate_of)
 """
 # Copies are those published or first seen within a week of their original; either may
 # have moved since then.
 _AROUND = timedelta(days=31)
 _COPIES = f"""
-    {_OF_COPY} AND day BETWEEN $first_day AND $last_day
-    UNION {_OF_COPY} AND first_seen_at BETWEEN $seen_from AND $seen_to
-    ORDER BY published_at, article_id
+    {_OF_ORIGINALS} AND day BETWEEN $first_day AND $last_day
+    UNION {_OF_ORIGINALS} AND first_seen_at BETWEEN $seen_from AND $seen_to
 """
 
 
@@ -87,14 +73,34 @@ def copies_of_article(
     first_day, last_day = min(stored) - _AROUND, max(stored) + _AROUND
     given = {
         "originals": originals,
-        "article_id": article_id,
         "first_day": first_day,
         "last_day": last_day,
         "seen_from": datetime.combine(first_day, time(), UTC),
         "seen_to": datetime.combine(last_day, time.max, UTC),
     }
-    found = lake.query(_COPIES, given)
-    return tuple(made_of(Copy, found))
+    copies = lake.query(_COPIES, given)["article_id"]
+    return tuple(_publications(lake, {*originals, *copies} - {article_id}))
+
+
+def _publications(lake: Lake | Snapshot, article_ids: Collection[str]) -> list[Copy]:
+    """Return those of these articles that are stored, in order of publication."""
+    names = (
+        "article_id",
+        "desk",
+        "agency",
+        "day",
+        "url",
+        "published_at",
+        "first_seen_at",
+        "duplicate_reason",
+    )
+    stored = lake.frame(RawArticle, None, names, article_id=article_ids, outcome=["ok"])
+    found = []
+    for row in stored.iter_rows(named=True):
+        first_seen_at, reason = row.pop("first_seen_at"), row.pop("duplicate_reason")
+        row["published_at"] = row["published_at"] or first_seen_at
+        found.append(Copy(**row, reason=reason))
+    return sorted(found, key=lambda one: (one.published_at, one.article_id))
 
 
 def publications_of(
@@ -112,9 +118,9 @@ def publications_of(
     for member in members:
         hits_of.setdefault(member["article_id"], []).append(member["hit"])
     found: dict[str, list[Copy]] = {}
-    for row in lake.rows_of(_PUBLICATIONS, {"ids": list(hits_of)}):
-        for hit in hits_of[row["article_id"]]:
-            found.setdefault(hit, []).append(Copy(**row))
+    for one in _publications(lake, hits_of):
+        for hit in hits_of[one.article_id]:
+            found.setdefault(hit, []).append(one)
     return {hit: tuple(group) for hit, group in found.items()}
 
 
