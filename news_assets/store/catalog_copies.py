@@ -25,6 +25,7 @@ import duckdb
 
 from news_assets.errors import LakeError
 from news_assets.store.address import quoted
+from news_assets.store.transaction import in_transaction
 
 _BUSY_TIMEOUT_S = 60.0
 _EXECUTE = f"""
@@ -178,14 +179,12 @@ def copy_postgres(
         f"ATTACH {quoted(catalog)} AS {_CATALOG} (TYPE postgres, READ_ONLY)"
     )
     connection.execute(f"ATTACH {quoted(str(target))} AS {_COPY} (BLOCK_SIZE 16384)")
-    with connection.cursor() as cursor:
-        cursor.begin()
+    with connection.cursor() as cursor, in_transaction(cursor):
         cursor.execute(f"CREATE TABLE {_COPY}.{_KEYS} AS {_query(_PRIMARY_KEYS)}")
         for (name,) in cursor.execute(_query(_TABLES)).fetchall():
             cursor.execute(
                 f'CREATE TABLE {_COPY}."{name}" AS FROM {_CATALOG}.public."{name}"'
             )
-        cursor.commit()
     connection.execute(f"DETACH {_COPY}")
     connection.execute(f"DETACH {_CATALOG}")
 
@@ -230,8 +229,7 @@ def put_back_postgres(
         wait_s: How long to wait for each transaction that reads them.
     """
     connection.execute(f"ATTACH {quoted(catalog)} AS {_CATALOG} (TYPE postgres)")
-    with connection.cursor() as cursor:
-        cursor.begin()
+    with connection.cursor() as cursor, in_transaction(cursor):
         _execute_there(cursor, f"SET LOCAL lock_timeout = {round(wait_s * 1000)}")
         present = [name for (name,) in cursor.execute(_query(_TABLES)).fetchall()]
         if present:
@@ -256,7 +254,6 @@ def put_back_postgres(
             cursor,
             f"UPDATE public.ducklake_metadata SET value = '{path}' WHERE key = 'data_path'",
         )
-        cursor.commit()
     connection.execute(f"DETACH {_CATALOG}")
 
 

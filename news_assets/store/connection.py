@@ -151,23 +151,26 @@ class _PostgresWriteLock:
         """Hold the lock; see `WriteLock`."""
         with self._threads.held(wait_s), self._connection.cursor() as cursor:
             cursor.begin()
-            lock = (
-                f"{_END_OF_LOST_SESSIONS} SET LOCAL lock_timeout ="
-                f" {round(wait_s * 1000)}; SELECT pg_advisory_xact_lock({_LOCK_ID})"
-            )
             try:
-                cursor.execute(f"CALL postgres_execute('{self._database}', '{lock}')")
-            except duckdb.Error as error:
-                if "lock timeout" in str(error):
-                    raise _too_long("the Postgres catalog", wait_s) from error
-                raise
-            try:
+                self._take(cursor, wait_s)
                 yield
             finally:
-                # This releases the lock. Closing the cursor would too, but an error in
-                # that, such as a stopped server, aborts the process (DuckDB 1.5.5).
+                # this releases the lock; `in_transaction` says why closing does not
                 with suppress(duckdb.Error):
                     cursor.rollback()
+
+    def _take(self, cursor: duckdb.DuckDBPyConnection, wait_s: float) -> None:
+        """Wait for the lock, which the cursor's transaction holds from then on."""
+        lock = (
+            f"{_END_OF_LOST_SESSIONS} SET LOCAL lock_timeout ="
+            f" {round(wait_s * 1000)}; SELECT pg_advisory_xact_lock({_LOCK_ID})"
+        )
+        try:
+            cursor.execute(f"CALL postgres_execute('{self._database}', '{lock}')")
+        except duckdb.Error as error:
+            if "lock timeout" in str(error):
+                raise _too_long("the Postgres catalog", wait_s) from error
+            raise
 
 
 def _too_long(what: str, wait_s: float) -> LakeError:

@@ -51,7 +51,7 @@ from news_assets.store.address import (
     is_conflict,
 )
 from news_assets.store.connection import attach, connect
-from news_assets.store.transaction import Snapshot, Transaction
+from news_assets.store.transaction import Snapshot, Transaction, in_transaction
 
 if TYPE_CHECKING:
     import polars
@@ -373,7 +373,7 @@ class Lake:
         """Yield a cursor in a transaction; `USE` outside of it would look the latest
         commit up once more, in 3 ms.
         """
-        with self._connection.cursor() as cursor, _in_transaction(cursor):
+        with self._connection.cursor() as cursor, in_transaction(cursor):
             cursor.execute(f"USE {LAKE}")
             yield cursor
 
@@ -428,16 +428,3 @@ class Lake:
             self._transaction() as cursor,
         ):
             return work(Transaction(cursor))
-
-
-@contextmanager
-def _in_transaction(cursor: duckdb.DuckDBPyConnection) -> Iterator[None]:
-    """Commit at the end of the block, or roll back if it raises."""
-    cursor.begin()
-    try:
-        yield
-        cursor.commit()
-    except BaseException:
-        with suppress(duckdb.Error):  # a failed commit has rolled back already
-            cursor.rollback()
-        raise

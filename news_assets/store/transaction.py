@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import date
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -49,6 +49,25 @@ _CHANGES = {
 _NOTED = """
     SELECT article_id, day FROM moved_articles WHERE article_id IN (SELECT unnest($ids))
 """
+
+
+@contextmanager
+def in_transaction(
+    cursor: duckdb.DuckDBPyConnection, *, dry_run: bool = False
+) -> Iterator[None]:
+    """Commit at the end of the block; roll back a dry run, and where the block raises.
+
+    A cursor that is closed within a transaction rolls it back too, but an error in
+    that, such as a lost connection to Postgres, aborts the process (DuckDB 1.5.5).
+    """
+    cursor.begin()
+    try:
+        yield
+        cursor.rollback() if dry_run else cursor.commit()
+    except BaseException:
+        with suppress(duckdb.Error):  # a failed commit has rolled back already
+            cursor.rollback()
+        raise
 
 
 class Snapshot:

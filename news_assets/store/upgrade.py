@@ -17,6 +17,7 @@ from news_assets.errors import LakeError
 from news_assets.store.address import LAKE, METADATA, Address, DataFolder, quoted
 from news_assets.store.statements import NOTE_MOVES
 from news_assets.store.tables import TABLES, Table, columns, create_statements
+from news_assets.store.transaction import in_transaction
 
 _VIEW = "lake_identity"
 
@@ -178,9 +179,8 @@ def transaction(
     """
     with connection.cursor() as cursor:
         cursor.execute(f"USE {LAKE}")
-        cursor.begin()
-        yield cursor
-        cursor.rollback() if dry_run else cursor.commit()
+        with in_transaction(cursor, dry_run=dry_run):
+            yield cursor
 
 
 def _add_missing(cursor: duckdb.DuckDBPyConnection, *, is_new: bool) -> list[str]:

