@@ -172,7 +172,8 @@ class Machines:
             return False
 
         limit_s = HEAL_S + len(self.urls)
-        wait_for(is_current, pause_s=STEP_S, limit_s=limit_s, log=self.profile.log)
+        # each look takes a second of the processors that the workers need
+        wait_for(is_current, pause_s=20.0, limit_s=limit_s, log=self.profile.log)
 
     def run_of_second(self) -> DagsterRun:
         """Wait until the second worker executes a run of the backfill, and return it."""
