@@ -64,7 +64,7 @@ def copies_of_article(
     lake: Lake | Snapshot, article_id: str, original: str | None
 ) -> tuple[Copy, ...]:
     """Return the copies of one article, which is a copy of `original` or of none, in
-    order of publication; in a third of the time of `copies_of`.
+    order of publication. Unlike `copies_of`, it reads the articles of some months only.
     """
     originals = [original, article_id] if original else [article_id]
     stored = lake.frame(RawArticle, None, ("day",), article_id=originals)["day"]
