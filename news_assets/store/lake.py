@@ -26,6 +26,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from datetime import date
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -270,6 +271,11 @@ class Lake:
         """Return the rows of one SELECT over the latest commit; see `Snapshot.rows_of`."""
         with self._snapshot() as snapshot:
             return snapshot.rows_of(sql, params)
+
+    def days_of(self, article_ids: Collection[str]) -> set[date] | None:
+        """Return the days that rows of these articles can be of; see `Snapshot.days_of`."""
+        with self._snapshot() as snapshot:
+            return snapshot.days_of(article_ids)
 
     def snapshot(self) -> int:
         """Return the number of the latest commit, which grows with every change of any

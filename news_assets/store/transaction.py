@@ -138,10 +138,10 @@ class Snapshot:
             return dict(isin)
         if keys is not None or "day" in isin:
             return dict(isin)
-        days = self._days_of(ids)
+        days = self.days_of(ids)
         return dict(isin) if days is None else {**isin, "day": days}
 
-    def _days_of(self, article_ids: Collection[str]) -> set[date] | None:
+    def days_of(self, article_ids: Collection[str]) -> set[date] | None:
         """Return the days that rows of these articles can be of; None if an id has none."""
         days: set[date] = set()
         for article_id in article_ids:
@@ -410,7 +410,7 @@ class Transaction(Snapshot):
             f'"{first}" BETWEEN ? AND ?', frame[first].min(), frame[first].max()
         )
         if table.is_by_article:
-            days = self._days_of(frame["article_id"].unique().to_list())
+            days = self.days_of(frame["article_id"].unique().to_list())
             if days is not None:
                 add_values(selection, "day", days)
         names = ", ".join(f'"{name}"' for name in table.key)

@@ -46,6 +46,15 @@ _GROUPS = """
     SELECT hit, article_id FROM copied JOIN shown USING (original)
     UNION SELECT hit, original FROM shown
 """
+_PUBLICATIONS = """
+    SELECT article_id, desk, agency, day, url,
+        coalesce(published_at, first_seen_at) AS published_at,
+        duplicate_reason AS reason
+    FROM raw_articles
+    WHERE list_contains($ids, article_id) AND outcome = 'ok'
+        AND day BETWEEN $first_day AND $last_day
+    ORDER BY published_at, article_id
+"""
 # most articles are copies of none, for which `list_contains` need not be called
 _OF_ORIGINALS = """
     SELECT article_id FROM raw_articles
@@ -84,23 +93,13 @@ def copies_of_article(
 
 def _publications(lake: Lake | Snapshot, article_ids: Collection[str]) -> list[Copy]:
     """Return those of these articles that are stored, in order of publication."""
-    names = (
-        "article_id",
-        "desk",
-        "agency",
-        "day",
-        "url",
-        "published_at",
-        "first_seen_at",
-        "duplicate_reason",
-    )
-    stored = lake.frame(RawArticle, None, names, article_id=article_ids, outcome=["ok"])
-    found = []
-    for row in stored.iter_rows(named=True):
-        first_seen_at, reason = row.pop("first_seen_at"), row.pop("duplicate_reason")
-        row["published_at"] = row["published_at"] or first_seen_at
-        found.append(Copy(**row, reason=reason))
-    return sorted(found, key=lambda one: (one.published_at, one.article_id))
+    days = lake.days_of(article_ids) or {date.min, date.max}
+    given = {
+        "ids": list(article_ids),
+        "first_day": min(days),
+        "last_day": max(days),
+    }
+    return [Copy(**row) for row in lake.rows_of(_PUBLICATIONS, given)]
 
 
 def publications_of(
