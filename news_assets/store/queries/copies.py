@@ -93,6 +93,8 @@ def copies_of_article(
 
 def _publications(lake: Lake | Snapshot, article_ids: Collection[str]) -> list[Copy]:
     """Return those of these articles that are stored, in order of publication."""
+    if not article_ids:
+        return []
     days = lake.days_of(article_ids) or {date.min, date.max}
     given = {
         "ids": list(article_ids),
@@ -111,8 +113,6 @@ def publications_of(
     if not article_ids:
         return {}
     members = lake.rows_of(_GROUPS, {"ids": list(article_ids)})
-    if not members:
-        return {}
     hits_of: dict[str, list[str]] = {}
     for member in members:
         hits_of.setdefault(member["article_id"], []).append(member["hit"])
