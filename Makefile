@@ -56,8 +56,8 @@ demo: $(VENV)/.runtime  ## run the graph over the sample site and show a search
 test: $(VENV)/.installed  ## run the tests: every promise once, in some minutes
 	$(PYTEST) $$(($(PROCESSORS) + 1)) -m "not slow"
 
-test-system: $(VENV)/.installed $(TOOLS)/.installed  ## run the slow tests of the whole graph, the profiles, killed writers and the pages
-	$(PYTEST) $$(($(PROCESSORS) + 2)) -m "slow and not exhaustive" $(addprefix news_assets_tests/,graph profiles soak web)
+test-system: $(VENV)/.installed $(TOOLS)/.installed  ## run the slow tests of the whole graph, the profiles, killed writers, the pages and a lake of many months
+	$(PYTEST) $$(($(PROCESSORS) + 2)) -m "slow and not exhaustive" $(addprefix news_assets_tests/,graph profiles soak web store/test_growth.py)
 
 test-all: $(VENV)/.installed $(VENV)/.small_model $(TOOLS)/.installed  ## run all tests, also the other slow ones and the exhaustive
 	$(PYTEST) $$(($(PROCESSORS) + 2))
