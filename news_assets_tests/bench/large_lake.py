@@ -14,8 +14,9 @@ Times are the least processor time of some runs, of one process and of Postgres.
 500 agencies of one desk; which one an article is from and the length of its text follow
 Zipf's law, 90 words on average. Files have up to 25,000 articles. The catalog is in
 Postgres, the data in a folder, or with --s3 on a server that speaks S3 (moto's, in
-memory; with MOTO_S3_DEFAULT_KEY_BUFFER_SIZE=100000 in temporary files). Pages are stored for the last 400 days, vectors have 8 dimensions, and those of
-stories 384, drawn from 300.
+memory; with MOTO_S3_DEFAULT_KEY_BUFFER_SIZE=100000 in temporary files). Pages are
+stored for the last 400 days, vectors have 8 dimensions, and those of stories 384, drawn
+from 300.
 """
 
 import argparse
