@@ -13,7 +13,7 @@ from pathlib import Path
 
 from news_assets_tests.support.profiles import Profile, Site, plain
 
-_LAUNCHERS = {"fork server": False, "DefaultRunLauncher": True}
+_LAUNCHERS = {"ProcessRunLauncher": False, "DefaultRunLauncher": True}
 
 
 def seconds_of(profile: Profile) -> tuple[float, float]:
@@ -53,7 +53,7 @@ def main() -> None:
         medians[name] = ended
         print(f"{name:<20}{started:>10.2f}{ended:>10.2f}")
     print(
-        f"ratio of the ends    {medians['fork server'] / medians['DefaultRunLauncher']:.2f}"
+        f"ratio of the ends    {medians['ProcessRunLauncher'] / medians['DefaultRunLauncher']:.2f}"
     )
 
 

@@ -42,6 +42,27 @@ def waiting_run(profile: Profile, site: Site) -> str:
     ).run_id
 
 
+def test_a_process_executes_one_run_after_another(
+    plain: tuple[Profile, Site],
+) -> None:
+    profile, site = plain
+    site.is_open.set()
+    used = set()
+    for _ in range(2):
+        run_id = profile.launch("sample_poll", partition="prefeitura")
+        used.add(profile.pid_of_worker(profile.succeed(run_id)))
+    assert len(used) == 1
+
+
+def test_two_runs_at_once_have_two_processes(plain: tuple[Profile, Site]) -> None:
+    profile, site = plain
+    waiting = [waiting_run(profile, site), waiting_run(profile, site)]
+    assert len(set(profile.worker_pids())) == len(waiting)
+    site.is_open.set()
+    for run_id in waiting:
+        profile.succeed(run_id)
+
+
 def test_a_run_whose_process_was_killed_fails(plain: tuple[Profile, Site]) -> None:
     profile, site = plain
     run_id = waiting_run(profile, site)
@@ -58,6 +79,7 @@ def test_a_canceled_run_stops(plain: tuple[Profile, Site]) -> None:
     )
     assert profile.wait(run_id).status.value == "CANCELED"
     site.is_open.set()
+    profile.succeed(profile.launch("sample_poll", partition="prefeitura"))
 
 
 def test_each_run_reads_the_desk_file_again(plain: tuple[Profile, Site]) -> None:

@@ -281,7 +281,7 @@ class _HostGate:
 
 
 class PlainProfile(Profile):
-    """`dagster dev`: each run is a process of its own."""
+    """`dagster dev`, which starts the processes of runs."""
 
     def worker_pids(self) -> list[int]:
         """Return the processes that execute a run now."""

@@ -1,14 +1,23 @@
-"""The run launcher of the plain profile: a forked process for each run.
+"""The run launcher of the plain profile: a process executes one run after another.
 
 A new interpreter needs about 3 s before its run begins, nearly all of it for imports.
 Python's fork server imports the libraries once and forks in milliseconds. It runs no
-threads and does not import this package, so that every run reads code and desk files
-again. Where forking is unsafe (macOS, Windows) each run gets a new interpreter.
+threads and does not import this package. Where forking is unsafe (macOS, Windows) a
+process is a new interpreter.
+
+What a forked process imports and opens then takes it 2 to 5 s more: this package, the
+libraries that start threads, the process that reads pages, the model. So it is kept for
+later runs, until the code, a desk file or a prompt changes, or no run has come for some
+minutes.
 """
 
+import atexit
 import multiprocessing
 import socket
 import sys
+import threading
+from contextlib import suppress
+from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +25,8 @@ import dagster as dg
 import psutil
 from dagster._core.launcher import CheckRunHealthResult, WorkerStatus
 
-from news_assets.defs.instance.run_guards import WORKER_TAG, Watchdog
+from news_assets.defs.instance.run_guards import WORKER_TAG, IdleTimer, Watchdog
+from news_assets.settings import Settings
 
 # Without Polars, DuckDB and onnxruntime, which start threads when they are imported.
 _LIBRARIES = [
@@ -31,20 +41,41 @@ _LIBRARIES = [
     "sqlalchemy",
     "tokenizers",
 ]
+_PACKAGE = Path(__file__).parents[2]
+_CODE = ("*.py", "*.yaml")
 
 
 class ProcessRunLauncher(dg.DefaultRunLauncher):
-    """Starts each run in a process of this machine and checks whether the process is
-    alive.
+    """Executes runs in processes of this machine, and checks whether the process of a
+    run is alive.
     """
 
+    def __init__(self, inst_data: Any = None) -> None:
+        super().__init__(inst_data)
+        self._processes: list[RunProcess] = []
+        self._lock = threading.Lock()
+        self._idle = IdleTimer(self._end_processes)
+        # before multiprocessing joins the processes: later handlers are called first
+        atexit.register(self._end_processes)
+
     def launch_run(self, context: Any) -> None:
-        """Start the run's process without waiting for it."""
+        """Start the run in a process that has none, without waiting for it."""
         run = context.dagster_run
         self._instance.report_engine_event(
-            "Starting a process for the run.", run, cls=type(self)
+            "Starting the run in a process.", run, cls=type(self)
         )
-        _start_process(self._instance.get_ref(), run.run_id)
+        with self._idle, self._lock:
+            self._processes = [one for one in self._processes if not one.is_outdated()]
+            if not any(one.execute(run.run_id) for one in self._processes):
+                process = RunProcess(self._instance.get_ref())
+                process.execute(run.run_id)
+                self._processes.append(process)
+
+    def _end_processes(self) -> None:
+        with self._lock:
+            for process in self._processes:
+                process.end()
+            self._processes = []
 
     def check_run_worker_health(self, run: dg.DagsterRun) -> CheckRunHealthResult:
         """Return whether the run's process is alive; a run started on the command line
@@ -73,38 +104,99 @@ class ProcessRunLauncher(dg.DefaultRunLauncher):
         return True
 
 
-def _execute_run(reference: Any, run_id: str) -> None:
-    """Execute a run in this process, on the instance of a reference; SIGINT and SIGTERM
-    interrupt it.
+class RunProcess:
+    """A process that executes runs, one at a time, with the code, desk files and
+    prompts of its start. `reference` is the reference of a Dagster instance.
     """
+
+    def __init__(self, reference: Any) -> None:
+        self._changes = _changes()
+        self._is_busy = False
+        self._connection, other = Pipe()
+        with other:
+            self.process = _context().Process(
+                target=_execute_runs, args=(reference, other)
+            )
+            self.process.start()
+
+    def execute(self, run_id: str) -> bool:
+        """Have the run executed, without waiting for it; return False if the process
+        still executes another one, or has ended.
+        """
+        if not self._has_answered():
+            return False
+        with suppress(OSError):
+            self._connection.send(run_id)
+            self._is_busy = True
+            return True
+        return False
+
+    def _has_answered(self) -> bool:
+        """Return whether the process has no run, or has answered after its last one."""
+        if self._is_busy and self._connection.poll():
+            with suppress(EOFError, OSError):
+                self._connection.recv()
+            self._is_busy = False
+        return not self._is_busy
+
+    def is_outdated(self) -> bool:
+        """Return whether the process has ended, or its files have changed; it then ends
+        after its run.
+        """
+        if self.process.is_alive() and self._changes == _changes():
+            return False
+        self.end()
+        return True
+
+    def end(self) -> None:
+        """Let the process end, after its run if it has one."""
+        self._connection.close()
+
+
+def _changes() -> dict[Path, int]:
+    """Return when each file of code, desk file and prompt was changed, in nanoseconds
+    since 1970.
+    """
+    settings = Settings.read()
+    files = [file for pattern in _CODE for file in _PACKAGE.rglob(pattern)]
+    files += map(Path, settings.desks)
+    if settings.prompts is not None:
+        files += settings.prompts.glob("*")
+    return {file: file.stat().st_mtime_ns for file in files if file.is_file()}
+
+
+def _context() -> Any:
+    if sys.platform != "linux":
+        return multiprocessing.get_context("spawn")
+    forking = multiprocessing.get_context("forkserver")
+    forking.set_forkserver_preload(_LIBRARIES)
+    return forking
+
+
+def _execute_runs(reference: Any, connection: "Connection[None, str]") -> None:
+    """Execute the runs whose ids are received, on the instance of a reference, and
+    answer after each. SIGINT and SIGTERM interrupt a run; without one, they end the
+    process.
+    """
+    # the launcher has closed the connection, or Ctrl-C came, which it gets too
+    with (
+        suppress(EOFError, BrokenPipeError, KeyboardInterrupt),
+        dg.DagsterInstance.from_ref(reference) as instance,
+    ):
+        while True:
+            _execute_run(instance, connection.recv())
+            connection.send(None)
+
+
+def _execute_run(instance: dg.DagsterInstance, run_id: str) -> None:
     from dagster._cli.api import _execute_run_command_body
     from dagster._utils.interrupts import capture_interrupts
 
-    with (
-        Watchdog(),
-        capture_interrupts(),
-        dg.DagsterInstance.from_ref(reference) as instance,
-    ):
+    with Watchdog(), capture_interrupts():
         instance.add_run_tags(run_id, {WORKER_TAG: process_tag(psutil.Process())})
         _execute_run_command_body(
             run_id, instance, lambda _: None, set_exit_code_on_failure=False
         )
-
-
-def _start_process(reference: Any, run_id: str) -> None:
-    """Start a process that executes the run; multiprocessing joins it when this process
-    exits.
-    """
-    if sys.platform == "linux":
-        forking = multiprocessing.get_context("forkserver")
-        forking.set_forkserver_preload(_LIBRARIES)
-        forking.Process(
-            target=_execute_run, args=(reference, run_id), name=f"run {run_id}"
-        ).start()
-    else:
-        multiprocessing.get_context("spawn").Process(
-            target=_execute_run, args=(reference, run_id)
-        ).start()
 
 
 def process_tag(process: psutil.Process) -> str:

@@ -1,17 +1,20 @@
-"""Identity of a run's process: neither a changed clock nor a reused process id confuses
-it.
+"""Processes execute one run at a time, with the newest code. Neither a changed clock nor a
+reused process id confuses its identity.
 """
 
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import psutil
 import pytest
-from dagster import DagsterRun
+from dagster import DagsterInstance, DagsterRun
 
+from news_assets.defs.instance import process_launcher
 from news_assets.defs.instance.process_launcher import (
     ProcessRunLauncher,
+    RunProcess,
     process_start,
     process_tag,
 )
@@ -85,3 +88,50 @@ def test_another_process_with_the_same_id_is_not_the_runs(
 def test_a_run_without_a_process_counts_as_alive() -> None:
     run = DagsterRun("any")
     assert ProcessRunLauncher().check_run_worker_health(run).status.value == "RUNNING"
+
+
+@pytest.fixture
+def waiting(tmp_path: Path) -> Iterator[RunProcess]:
+    """A process that waits for a run of an instance without any."""
+    (tmp_path / "dagster.yaml").touch()
+    with DagsterInstance.from_config(str(tmp_path)) as instance:
+        process = RunProcess(instance.get_ref())
+        yield process
+        process.process.kill()
+
+
+def test_a_process_that_executes_a_run_takes_no_other(waiting: RunProcess) -> None:
+    assert waiting.execute("a run")
+    assert not waiting.execute("another run")
+
+
+def test_a_process_with_older_code_is_outdated(
+    tmp_path: Path, waiting: RunProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert not waiting.is_outdated()
+    (tmp_path / "changed.py").touch()
+    monkeypatch.setattr(process_launcher, "_PACKAGE", tmp_path)
+    assert waiting.is_outdated()
+    waiting.process.join()
+    assert waiting.process.exitcode == 0
+
+
+def test_a_process_with_an_older_desk_file_is_outdated(
+    tmp_path: Path, waiting: RunProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk = tmp_path / "mine.yaml"
+    desk.touch()
+    monkeypatch.setenv("NEWS_DESKS", str(desk))
+    assert waiting.is_outdated()
+
+
+def test_a_process_that_was_killed_is_outdated(waiting: RunProcess) -> None:
+    waiting.process.kill()
+    waiting.process.join()
+    assert waiting.is_outdated()
+
+
+def test_a_process_that_ended_meanwhile_executes_nothing(waiting: RunProcess) -> None:
+    waiting.process.kill()
+    waiting.process.join()
+    assert not waiting.execute("a run")
