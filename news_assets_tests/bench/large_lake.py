@@ -490,9 +490,11 @@ class Writes:
         self._numbers = itertools.count(1)
         self._made = Made()
         self._kept: Kept = {}
+        self._re_enriched = 0
 
     def operations(self) -> Iterator[Operation]:
         """Yield the operations in their order."""
+        yield Operation("first maintenance, of all", self._maintained_first, 1)
         yield Operation("backlog with a new entry", self._pending, 3, self._list)
         yield Operation("replace a day", self._replaced, 2)
         yield Operation("store a new article", self._stored)
@@ -577,6 +579,7 @@ class Writes:
                 re_enrich=True,
             )
             day += timedelta(days=1)
+        self._re_enriched = written
         return written
 
     def _deleted(self) -> int:
@@ -587,9 +590,14 @@ class Writes:
         assert found
         return found
 
+    def _maintained_first(self) -> int:
+        """Merge the files of the whole lake, as it is filled without maintenance."""
+        self._maintained()
+        return self._size.articles
+
     def _maintained(self) -> int:
         maintain(self._lake, now=NOW + timedelta(days=3))
-        return len(self._day)
+        return self._re_enriched
 
 
 def backups(place: Place) -> Iterator[Operation]:
