@@ -56,11 +56,13 @@ def test_a_process_executes_one_run_after_another(
 
 def test_two_runs_at_once_have_two_processes(plain: tuple[Profile, Site]) -> None:
     profile, site = plain
-    waiting = [waiting_run(profile, site), waiting_run(profile, site)]
-    assert len(set(profile.worker_pids())) == len(waiting)
+    first = waiting_run(profile, site)
+    second = profile.launch("sample_poll", partition="gazeta")
+    profile.wait(second, until_started=True)
+    assert len(set(profile.worker_pids())) == 2
     site.is_open.set()
-    for run_id in waiting:
-        profile.succeed(run_id)
+    profile.succeed(first)
+    profile.succeed(second)
 
 
 def test_a_run_whose_process_was_killed_fails(plain: tuple[Profile, Site]) -> None:
