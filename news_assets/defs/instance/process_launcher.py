@@ -65,7 +65,9 @@ class ProcessRunLauncher(dg.DefaultRunLauncher):
             "Starting the run in a process.", run, cls=type(self)
         )
         with self._idle, self._lock:
-            self._processes = [one for one in self._processes if not one.is_outdated()]
+            self._processes = [
+                one for one in self._processes if not one.end_if_outdated()
+            ]
             if not any(one.execute(run.run_id) for one in self._processes):
                 process = RunProcess(self._instance.get_ref())
                 process.execute(run.run_id)
@@ -110,7 +112,7 @@ class RunProcess:
     """
 
     def __init__(self, reference: Any) -> None:
-        self._changes = _changes()
+        self._file_times = _file_times()
         self._is_busy = False
         self._connection, other = Pipe()
         with other:
@@ -139,11 +141,11 @@ class RunProcess:
             self._is_busy = False
         return not self._is_busy
 
-    def is_outdated(self) -> bool:
-        """Return whether the process has ended, or its files have changed; it then ends
-        after its run.
+    def end_if_outdated(self) -> bool:
+        """Let the process end if its files have changed since its start; return whether
+        they have, or it has ended by itself.
         """
-        if self.process.is_alive() and self._changes == _changes():
+        if self.process.is_alive() and self._file_times == _file_times():
             return False
         self.end()
         return True
@@ -153,7 +155,7 @@ class RunProcess:
         self._connection.close()
 
 
-def _changes() -> dict[Path, int]:
+def _file_times() -> dict[Path, int]:
     """Return when each file of code, desk file and prompt was changed, in nanoseconds
     since 1970.
     """

@@ -1,5 +1,5 @@
-"""Processes execute one run at a time, with the newest code. Neither a changed clock nor a
-reused process id confuses its identity.
+"""Processes execute one run at a time, with the newest code. Neither a changed clock
+nor a reused process id confuses their identity.
 """
 
 import subprocess
@@ -108,10 +108,10 @@ def test_a_process_that_executes_a_run_takes_no_other(waiting: RunProcess) -> No
 def test_a_process_with_older_code_is_outdated(
     tmp_path: Path, waiting: RunProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert not waiting.is_outdated()
+    assert not waiting.end_if_outdated()
     (tmp_path / "changed.py").touch()
     monkeypatch.setattr(process_launcher, "_PACKAGE", tmp_path)
-    assert waiting.is_outdated()
+    assert waiting.end_if_outdated()
     waiting.process.join()
     assert waiting.process.exitcode == 0
 
@@ -122,13 +122,13 @@ def test_a_process_with_an_older_desk_file_is_outdated(
     desk = tmp_path / "mine.yaml"
     desk.touch()
     monkeypatch.setenv("NEWS_DESKS", str(desk))
-    assert waiting.is_outdated()
+    assert waiting.end_if_outdated()
 
 
 def test_a_process_that_was_killed_is_outdated(waiting: RunProcess) -> None:
     waiting.process.kill()
     waiting.process.join()
-    assert waiting.is_outdated()
+    assert waiting.end_if_outdated()
 
 
 def test_a_process_that_ended_meanwhile_executes_nothing(waiting: RunProcess) -> None:
