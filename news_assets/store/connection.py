@@ -26,6 +26,7 @@ from news_assets.errors import LakeError
 from news_assets.folders import private_folder
 from news_assets.store.address import (
     LAKE,
+    METADATA,
     Address,
     DataFolder,
     lake_error,
@@ -413,6 +414,22 @@ def _attach(
         options.append("META_JOURNAL_MODE 'WAL'")
     place = quoted(f"ducklake:{catalog or address.metadata}")
     connection.execute(f"ATTACH {place} AS {LAKE} ({', '.join(options)})")
+
+
+def kept_open(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
+    """Return a cursor that keeps the attached SQLite catalog open until it is closed.
+
+    DuckDB opens the file anew for each transaction. Whoever closes it last deletes the
+    write-ahead log. Who opens it meanwhile finds it locked, and the SQLite of DuckDB
+    then waits for a whole second: with three processes that only read, one transaction
+    of 130 did.
+
+    The transaction of this cursor reads nothing, so the log can be written back.
+    """
+    cursor = connection.cursor()
+    cursor.begin()
+    cursor.execute(f"USE {METADATA}")
+    return cursor
 
 
 # --- a catalog that cannot be written -------------------------------------------------

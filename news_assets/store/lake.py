@@ -51,7 +51,7 @@ from news_assets.store.address import (
     first_damaged_file,
     is_conflict,
 )
-from news_assets.store.connection import attach, connect
+from news_assets.store.connection import attach, connect, kept_open
 from news_assets.store.transaction import Snapshot, Transaction, in_transaction
 
 if TYPE_CHECKING:
@@ -188,6 +188,8 @@ class Lake:
         connection = self._connect()
         try:
             self._write_lock = attach(connection, self.address, self._wait_s)
+            if not self.address.is_postgres:
+                self._catalog = kept_open(connection)
         except BaseException:
             connection.close()
             raise

@@ -99,6 +99,7 @@ def test_a_backup_is_consistent_while_writers_go_on(lake: Lake, tmp_path: Path) 
         writer.join()
 
     assert backups[0].commit < backups[-1].commit
+    lake.close()
     for number, backup in enumerate(backups):
         restore(
             address,

@@ -35,6 +35,32 @@ def test_a_lake_is_created_with_its_folders_and_opened_again(tmp_path: Path) -> 
     assert list(data.rglob("*.parquet"))
 
 
+def test_an_open_lake_keeps_its_catalog_open_and_lets_the_log_be_written_back(
+    tmp_path: Path,
+) -> None:
+    """Where each transaction opens the file anew, the last one to close it deletes the
+    log, and another that opens it meanwhile waits for a second.
+    """
+    catalog, log = tmp_path / "catalog.sqlite", tmp_path / "catalog.sqlite-wal"
+    checkpoint = """if True:
+        import sqlite3, sys
+        connection = sqlite3.connect(sys.argv[1])
+        print(connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0])
+    """
+
+    with Lake.open(catalog, tmp_path / "data") as lake:
+        lake.transact(lambda transaction: transaction.append([full(Poll)]))
+        assert lake.read(Poll)
+        assert log.stat().st_size
+        was_busy = subprocess.check_output(
+            [sys.executable, "-c", checkpoint, catalog], text=True
+        )
+        assert was_busy.strip() == "0"
+        assert log.stat().st_size == 0
+
+    assert not log.exists()
+
+
 def test_a_file_that_is_no_catalog_is_refused_and_left_alone(tmp_path: Path) -> None:
     catalog = tmp_path / "catalog.sqlite"
     catalog.write_bytes(b"rubbish" * 1000)
