@@ -5,6 +5,11 @@ Lists longer than _SHORT_LIST are joined as frames: 4,800 agency-days take 57 ms
 list parameter 1,340 ms. The range of their values is a condition too, which lets
 DuckLake skip files and row groups by their statistics.
 
+For each column that is compared with a constant by =, <, > or IN, DuckLake reads from
+the catalog which files cannot have the value: 4 ms in a new lake, 20 ms among 500
+files. So queries that run often compare columns that no file is told apart by (see
+`Table.pruned_by`) by IS NOT DISTINCT FROM, which DuckLake does not look at.
+
 Literals replace parameters because DuckDB checks of each value in a parameter whether it
 is of pandas, which Python looks for on disk each time if it is not installed: 2 ms for
 a read by desk, agency and day.
@@ -91,15 +96,24 @@ def _add_keys(selection: Selection, keys: AgencyDays) -> None:
         selection.add("false")
         return
     agencies, days = zip(*sorted(keys.pairs), strict=True)
-    selection.add('"desk" = ?', keys.desk)
+    selection.add('"desk" IS NOT DISTINCT FROM ?', keys.desk)
     selection.add('"day" BETWEEN ? AND ?', min(days), max(days))
-    selection.add('"agency" BETWEEN ? AND ?', agencies[0], agencies[-1])
-    if len(keys.pairs) > 1:
-        selection.frames["selected_keys"] = pl.DataFrame(
-            {"agency": agencies, "day": days},
-            schema={"agency": pl.String, "day": pl.Date},
-        )
-        selection.add('("agency", "day") IN (FROM selected_keys)')
+    if len(keys.pairs) == 1:
+        selection.add(_equals(selection.table, "agency"), agencies[0])
+        return
+    if "agency" in selection.table.pruned_by:
+        selection.add('"agency" BETWEEN ? AND ?', agencies[0], agencies[-1])
+    selection.frames["selected_keys"] = pl.DataFrame(
+        {"agency": agencies, "day": days},
+        schema={"agency": pl.String, "day": pl.Date},
+    )
+    selection.add('("agency", "day") IN (FROM selected_keys)')
+
+
+def _equals(table: Table, name: str) -> str:
+    """Return the condition that a column has a given value, which is not NULL."""
+    operator = "=" if name in table.pruned_by else "IS NOT DISTINCT FROM"
+    return f'"{name}" {operator} ?'
 
 
 def add_values(selection: Selection, name: str, values: Collection[Any]) -> None:
@@ -122,12 +136,13 @@ def _conditions(selection: Selection, name: str, given: list[Any]) -> Iterator[s
 
     if len(given) == 1:
         selection.params.append(given[0])
-        yield f'"{name}" = ?'
+        yield _equals(selection.table, name)
         return
-    selection.params.extend((given[0], given[-1]))
-    yield f'"{name}" BETWEEN ? AND ?'
-    if type(given[0]) is date and (given[-1] - given[0]).days == len(given) - 1:
-        return  # days in a row
+    if name in selection.table.pruned_by:
+        selection.params.extend((given[0], given[-1]))
+        yield f'"{name}" BETWEEN ? AND ?'
+        if type(given[0]) is date and (given[-1] - given[0]).days == len(given) - 1:
+            return  # days in a row
     if len(given) <= _SHORT_LIST:
         selection.params.append(given)
         yield f'list_contains(?, "{name}")'

@@ -124,6 +124,16 @@ class Table:
         return self.order or self.key
 
     @property
+    def pruned_by(self) -> frozenset[str]:
+        """The columns that tell its files or their row groups apart; the ids of
+        articles begin with the agency.
+        """
+        pruning = {self.partition_column, *self.sort[:1]}
+        if "article_id" in pruning:
+            pruning.add("agency")
+        return frozenset(name for name in pruning if name)
+
+    @property
     def is_by_article(self) -> bool:
         """Whether its rows are of an article and of the article's day."""
         return self.key[:1] == ("article_id",) and self.partition_column == "day"

@@ -406,9 +406,10 @@ class Transaction(Snapshot):
         # agencies, the days of articles the files of other months.
         selection = Selection(table)
         first = table.key[0]
-        selection.add(
-            f'"{first}" BETWEEN ? AND ?', frame[first].min(), frame[first].max()
-        )
+        if first in table.pruned_by:
+            selection.add(
+                f'"{first}" BETWEEN ? AND ?', frame[first].min(), frame[first].max()
+            )
         if table.is_by_article:
             days = self.days_of(frame["article_id"].unique().to_list())
             if days is not None:

@@ -1,5 +1,6 @@
 """Rows selected by agency and day, or by values of columns."""
 
+import re
 from datetime import UTC, date, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -10,11 +11,44 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from news_assets.records.articles import RawArticle
+from news_assets.records.derived import Failure, StoryMember
 from news_assets.records.reading import AgencyDays
+from news_assets.store.address import METADATA
 from news_assets.store.lake import Lake
 from news_assets.store.statements import literal, with_values
+from news_assets.store.tables import table_of
 from news_assets_tests.store.examples import DAY, MANY, article, upsert
 from news_assets_tests.support.small_desk import NOW
+
+
+@pytest.mark.parametrize(
+    ("record", "isin", "pruning"),
+    [
+        (RawArticle, {}, {"day", "agency"}),
+        (RawArticle, {"outcome": ["ok"], "url_hash": ["a", "b"]}, {"day", "agency"}),
+        (StoryMember, {}, {"day"}),
+        (Failure, {"stage": ["raw_articles"], "article_id": ["a"]}, set()),
+    ],
+)
+def test_files_are_pruned_by_no_column_that_does_not_tell_them_apart(
+    lake: Lake, record: type, isin: dict[str, list[str]], pruning: set[str]
+) -> None:
+    keys = AgencyDays("govbr", frozenset({("mec", DAY)})) if pruning else None
+    with lake.latest() as snapshot:
+        run = snapshot.cursor.execute
+        run("CALL enable_logging('QueryLog')")
+        snapshot.frame(record, keys, **isin)
+        logged = run("SELECT message FROM duckdb_logs").fetchall()
+        names = dict(
+            run(
+                f"""SELECT column_id, column_name FROM {METADATA}.ducklake_column
+                JOIN {METADATA}.ducklake_table USING (table_id) WHERE table_name = ?""",
+                [table_of(record).name],
+            ).fetchall()
+        )
+
+    found = re.findall(r"WHERE column_id = (\d+)", "".join(text for (text,) in logged))
+    assert {names[int(number)] for number in found} == pruning
 
 
 def test_rows_are_read_by_agency_day_and_desk(lake: Lake) -> None:

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 
+# not by "=", see `store/statements.py`
+_OF_DESK = "desk IS NOT DISTINCT FROM $desk"
 _FIRST_STAGE = "raw_articles"  # the rows of all other stages are made from its rows
 ARTICLES = f"r_{_FIRST_STAGE}"
 # column of a stage whose rows are to be replaced although their state is current
@@ -103,9 +105,11 @@ def _relation(stage: Stage, columns: str, where: str) -> str:
     if _may_be_provisional(stage):
         column = _PROVISIONAL_COLUMN
         picked.append(f"coalesce({column}, false) AS {column}")
-    conditions = f"desk = $desk AND day >= $first_day {where}"
+    conditions = f"{_OF_DESK} AND day >= $first_day {where}"
     if stage.name == _FIRST_STAGE:
-        conditions += " AND outcome = 'ok' AND text_chars > 0"
+        conditions += (
+            " AND outcome IS NOT DISTINCT FROM 'ok' AND coalesce(text_chars, 0) > 0"
+        )
     table = table_of(stage.record).name
     return f"r_{stage.name} AS (SELECT {', '.join(picked)} FROM {table} WHERE {conditions})"
 
@@ -163,9 +167,9 @@ COLUMNS = (
 )
 
 # Also what ended its process or was given up by runs, which the rows do not say.
-HELD_BACK = """
+HELD_BACK = f"""
     SELECT article_id, stage, version FROM failures
-    WHERE desk = $desk AND (next_try_at IS NULL OR next_try_at > $now)
+    WHERE {_OF_DESK} AND (next_try_at IS NULL OR next_try_at > $now)
 """
 
 # States are compared as 64-bit numbers first, which takes a seventh of the memory; what
@@ -177,18 +181,18 @@ WITH unsettled AS MATERIALIZED (
     SELECT agency, day, article_id, source_id, entry_id, first_seen_at, entry_hash, trace_id
     FROM (
         SELECT *, hash(article_id, entry_hash, day) AS state
-        FROM entries WHERE desk = $desk AND day >= $first_day
+        FROM entries WHERE {_OF_DESK} AND day >= $first_day
     )
     ANTI JOIN (
         SELECT hash(article_id, entry_hash, day) AS state FROM raw_articles
-        WHERE desk = $desk AND day >= $first_day AND (next_try_at IS NULL OR next_try_at > $now)
+        WHERE {_OF_DESK} AND day >= $first_day AND (next_try_at IS NULL OR next_try_at > $now)
     ) USING (state)
 ), ids AS MATERIALIZED (
     SELECT DISTINCT article_id FROM unsettled
 ), first AS (
     SELECT article_id, min((first_seen_at, source_id, entry_id)) AS entry,
         arg_min(coalesce(news_hash, ''), (first_seen_at, source_id, entry_id)) AS news_hash
-    FROM entries WHERE desk = $desk AND day >= $first_day AND article_id IN (FROM ids)
+    FROM entries WHERE {_OF_DESK} AND day >= $first_day AND article_id IN (FROM ids)
     GROUP BY article_id
 ), stored AS (
     SELECT article_id, entry_hash, news_hash, day, next_try_at, outcome,
@@ -219,9 +223,9 @@ WHERE is_changed OR next_try_at <= $now
 _ATTACHED = f"""
     SELECT article_id, unnest(document_ids) AS document_id FROM agenda_items
     ANTI JOIN (
-        SELECT article_id FROM raw_articles WHERE desk = $desk AND outcome = '{WITHDRAWN}'
+        SELECT article_id FROM raw_articles WHERE {_OF_DESK} AND outcome IS NOT DISTINCT FROM '{WITHDRAWN}'
     ) USING (article_id)
-    WHERE desk = $desk AND day >= $first_day AND article_id IS NOT NULL AND filter_tier IS NULL
+    WHERE {_OF_DESK} AND day >= $first_day AND article_id IS NOT NULL AND filter_tier IS NULL
 """
 
 # One row for each article with an attachment that is not read, or whose reading failed
@@ -240,7 +244,7 @@ SELECT entries.agency, entries.day, article_id, 'documents' AS stage,
 FROM entries JOIN unread USING (article_id) ANTI JOIN ({HELD_BACK}) held
     ON entries.article_id = held.article_id AND held.stage = 'documents'
         AND held.version = entries.entry_hash
-WHERE desk = $desk AND day >= $first_day
+WHERE {_OF_DESK} AND day >= $first_day
 """
 
 # One row for each article of a meeting to come with an attachment whose file may have
