@@ -46,10 +46,6 @@ _CHANGES = {
     "indexed_documents": ("'indexed'", "document_hash"),
 }
 
-_NOTED = """
-    SELECT article_id, day FROM moved_articles WHERE article_id IN (SELECT unnest($ids))
-"""
-
 
 @contextmanager
 def in_transaction(
@@ -163,7 +159,11 @@ class Snapshot:
             return
         for article_id in unknown:
             self._noted[article_id] = set()
-        found = self.cursor.execute(_NOTED, {"ids": unknown}).fetchall()
+        selection = Selection(table_of(MovedArticle))
+        add_values(selection, "article_id", unknown)
+        sql = f"SELECT article_id, day FROM moved_articles{selection.where}"
+        with self._registered(selection.frames):
+            found = self._relation(sql, selection.params).fetchall()
         for article_id, day in found:
             self._noted[article_id].add(day)
 

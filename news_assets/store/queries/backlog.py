@@ -223,9 +223,11 @@ WHERE is_changed OR next_try_at <= $now
 _ATTACHED = f"""
     SELECT article_id, unnest(document_ids) AS document_id FROM agenda_items
     ANTI JOIN (
-        SELECT article_id FROM raw_articles WHERE {_OF_DESK} AND outcome IS NOT DISTINCT FROM '{WITHDRAWN}'
+        SELECT article_id FROM raw_articles
+        WHERE {_OF_DESK} AND outcome IS NOT DISTINCT FROM '{WITHDRAWN}'
     ) USING (article_id)
-    WHERE {_OF_DESK} AND day >= $first_day AND article_id IS NOT NULL AND filter_tier IS NULL
+    WHERE {_OF_DESK} AND day >= $first_day
+        AND article_id IS NOT NULL AND filter_tier IS NULL
 """
 
 # One row for each article with an attachment that is not read, or whose reading failed
