@@ -8,7 +8,7 @@ DuckLake skip files and row groups by their statistics.
 For each column that is compared with a constant by =, <, > or IN, DuckLake reads from
 the catalog which files cannot have the value: 4 ms in a new lake, 20 ms among 500
 files. So queries that run often compare columns that no file is told apart by (see
-`Table.pruned_by`) by IS NOT DISTINCT FROM, which DuckLake does not look at.
+`Table.is_pruned_by`) by IS NOT DISTINCT FROM, which DuckLake does not look at.
 
 Literals replace parameters because DuckDB checks of each value in a parameter whether it
 is of pandas, which Python looks for on disk each time if it is not installed: 2 ms for
@@ -101,7 +101,7 @@ def _add_keys(selection: Selection, keys: AgencyDays) -> None:
     if len(keys.pairs) == 1:
         selection.add(_equals(selection.table, "agency"), agencies[0])
         return
-    if "agency" in selection.table.pruned_by:
+    if selection.table.is_pruned_by("agency"):
         selection.add('"agency" BETWEEN ? AND ?', agencies[0], agencies[-1])
     selection.frames["selected_keys"] = pl.DataFrame(
         {"agency": agencies, "day": days},
@@ -112,7 +112,7 @@ def _add_keys(selection: Selection, keys: AgencyDays) -> None:
 
 def _equals(table: Table, name: str) -> str:
     """Return the condition that a column has a given value, which is not NULL."""
-    operator = "=" if name in table.pruned_by else "IS NOT DISTINCT FROM"
+    operator = "=" if table.is_pruned_by(name) else "IS NOT DISTINCT FROM"
     return f'"{name}" {operator} ?'
 
 
@@ -138,7 +138,7 @@ def _conditions(selection: Selection, name: str, given: list[Any]) -> Iterator[s
         selection.params.append(given[0])
         yield _equals(selection.table, name)
         return
-    if name in selection.table.pruned_by:
+    if selection.table.is_pruned_by(name):
         selection.params.extend((given[0], given[-1]))
         yield f'"{name}" BETWEEN ? AND ?'
         if type(given[0]) is date and (given[-1] - given[0]).days == len(given) - 1:

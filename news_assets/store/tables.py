@@ -99,6 +99,10 @@ class Column:
     meaning: str
 
 
+# columns that have the same few values in every file
+_IN_EVERY_FILE = frozenset({"desk", "outcome", "stage"})
+
+
 @dataclass(frozen=True, slots=True)
 class Table:
     """One table. An upsert replaces rows with the same `key`; a table without a key is
@@ -123,15 +127,10 @@ class Table:
         """The columns that reads are ordered by."""
         return self.order or self.key
 
-    @property
-    def pruned_by(self) -> frozenset[str]:
-        """The columns that tell its files or their row groups apart; the ids of
-        articles begin with the agency.
-        """
-        pruning = {self.partition_column, *self.sort[:1]}
-        if "article_id" in pruning:
-            pruning.add("agency")
-        return frozenset(name for name in pruning if name)
+    def is_pruned_by(self, column: str) -> bool:
+        """Whether values of this column can tell its files or their row groups apart."""
+        has_order = self.partition_column is not None or bool(self.sort)
+        return has_order and column not in _IN_EVERY_FILE
 
     @property
     def is_by_article(self) -> bool:

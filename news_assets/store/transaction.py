@@ -406,7 +406,7 @@ class Transaction(Snapshot):
         # agencies, the days of articles the files of other months.
         selection = Selection(table)
         first = table.key[0]
-        if first in table.pruned_by:
+        if table.is_pruned_by(first):
             selection.add(
                 f'"{first}" BETWEEN ? AND ?', frame[first].min(), frame[first].max()
             )

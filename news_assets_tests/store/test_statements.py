@@ -25,8 +25,8 @@ from news_assets_tests.support.small_desk import NOW
     ("record", "isin", "pruning"),
     [
         (RawArticle, {}, {"day", "agency"}),
-        (RawArticle, {"outcome": ["ok"], "url_hash": ["a", "b"]}, {"day", "agency"}),
-        (StoryMember, {}, {"day"}),
+        (RawArticle, {"outcome": ["ok", "failed"]}, {"day", "agency"}),
+        (StoryMember, {"story_id": ["a", "b"]}, {"day", "agency", "story_id"}),
         (Failure, {"stage": ["raw_articles"], "article_id": ["a"]}, set()),
     ],
 )
