@@ -32,8 +32,8 @@ from news_assets.defs.newsroom_assets import (
     build_stories,
     build_stories_sensor,
 )
-from news_assets.defs.resources import build_resources, look_at
-from news_assets.defs.sensor_cursor import Look
+from news_assets.defs.resources import build_resources, opener_of
+from news_assets.defs.sensor_cursor import OpenLake
 from news_assets.defs.stage_assets import build_desk_assets, code_versions
 from news_assets.desks.desk_files import load_desks, with_neighbours
 from news_assets.records.desks import Desk
@@ -81,12 +81,12 @@ def build_definitions(
     jobs = [job for desk in desks for job in build_desk_jobs(desk, settings.max_run_s)]
     shared_jobs = build_shared_jobs(desks, settings.max_run_s)
     all_resources = build_resources(settings) | (resources or {})
-    look = look_at(all_resources["lake"])
+    open_lake = opener_of(all_resources["lake"])
     has_queries = settings.queries is not None or settings.takes_subscriptions
     of_desks = build_desk_sensors(
         desks,
         jobs,
-        look,
+        open_lake,
         fetch_only=settings.work == "fetch",
         has_models=settings.has_models,
         home=settings.home,
@@ -102,7 +102,7 @@ def build_definitions(
             *of_desks,
             build_open_batches(shared_jobs),
             build_alerts_sensor(shared_jobs, has_queries=has_queries),
-            *_stories_sensor(settings, desks, shared_jobs, look),
+            *_stories_sensor(settings, desks, shared_jobs, open_lake),
         ],
         schedules=build_schedules(
             [*jobs, *shared_jobs], has_dataset=bool(settings.dataset)
@@ -113,12 +113,12 @@ def build_definitions(
 
 
 def _stories_sensor(
-    settings: Settings, desks: tuple[Desk, ...], jobs: Jobs, look: Look
+    settings: Settings, desks: tuple[Desk, ...], jobs: Jobs, open_lake: OpenLake
 ) -> list[dg.SensorDefinition]:
     """Return the sensor of stories; none where this machine only fetches."""
     if settings.work == "fetch":
         return []
-    return [build_stories_sensor(desks, jobs, look)]
+    return [build_stories_sensor(desks, jobs, open_lake)]
 
 
 @dg.definitions

@@ -31,7 +31,7 @@ from news_assets.defs.active_runs import (
 )
 from news_assets.defs.jobs import Jobs
 from news_assets.defs.partitions import last_day, newest_begun_day, utc_now
-from news_assets.defs.sensor_cursor import Cursor, Evaluation, Look, watch
+from news_assets.defs.sensor_cursor import Cursor, Evaluation, OpenLake, watch
 from news_assets.errors import IndexingError
 from news_assets.folders import mark_look
 from news_assets.pipeline import stages
@@ -79,7 +79,7 @@ _POLL_PRIORITY = "5"
 
 
 def build_due_sources(
-    desks: Sequence[Desk], jobs: Jobs, look: Look
+    desks: Sequence[Desk], jobs: Jobs, open_lake: OpenLake
 ) -> dg.SensorDefinition:
     """Return the sensor that requests polls of sources that are due."""
 
@@ -99,8 +99,7 @@ def build_due_sources(
         runs = unfinished_runs(instance_of(context))
         requests: list[dg.RunRequest] = []
         counts: list[str] = []
-        lake, _ = look()
-        states_of = _states_by_desk(lake, desks)
+        states_of = _states_by_desk(open_lake(), desks)
         for desk in desks:
             states = states_of[desk.key]
             due = due_sources(desk.sources, states, utc_now())
@@ -170,7 +169,7 @@ def build_pending_entries(
     desks: Sequence[Desk],
     jobs: Jobs,
     tick_s: float,
-    look: Look,
+    open_lake: OpenLake,
     names_of: _NamesOf = stages.stage_names,
     home: Path | None = None,
 ) -> dg.SensorDefinition:
@@ -192,7 +191,7 @@ def build_pending_entries(
         if home is not None:
             mark_look(home)
         backlog = _Backlog(desks, pending_entries, names_of)
-        return _watch(context, backlog, tick_s, look)
+        return _watch(context, backlog, tick_s, open_lake)
 
     return sensor
 
@@ -201,7 +200,7 @@ def build_stale_stages(
     desks: Sequence[Desk],
     jobs: Jobs,
     tick_s: float,
-    look: Look,
+    open_lake: OpenLake,
     names_of: _NamesOf = stages.stage_names,
 ) -> dg.SensorDefinition:
     """Return the sensor that requests the agency-days of rows of these stages that are
@@ -220,7 +219,7 @@ def build_stale_stages(
     )
     def sensor(context: dg.SensorEvaluationContext) -> dg.SensorResult:
         backlog = _Backlog(desks, _stale_but_not_pending, names_of)
-        return _watch(context, backlog, tick_s, look)
+        return _watch(context, backlog, tick_s, open_lake)
 
     return sensor
 
@@ -229,7 +228,7 @@ def build_due_model_calls(
     desks: Sequence[Desk],
     jobs: Jobs,
     tick_s: float,
-    look: Look,
+    open_lake: OpenLake,
     *,
     has_models: bool,
 ) -> dg.SensorDefinition:
@@ -252,7 +251,7 @@ def build_due_model_calls(
     )
     def sensor(context: dg.SensorEvaluationContext) -> dg.SensorResult:
         backlog = _Backlog(desks, _left_to_models, with_models=True)
-        return _watch(context, backlog, tick_s if has_models else 0, look)
+        return _watch(context, backlog, tick_s if has_models else 0, open_lake)
 
     return sensor
 
@@ -360,12 +359,12 @@ def _watch(
     context: dg.SensorEvaluationContext,
     backlog: _Backlog,
     tick_s: float,
-    look: Look,
+    open_lake: OpenLake,
 ) -> dg.SensorResult:
     def evaluate(lake: Lake, cursor: Cursor, now: datetime) -> Evaluation:
         return _evaluate(instance_of(context), lake, backlog, cursor, now)
 
-    return watch(context, evaluate, tick_s, look)
+    return watch(context, evaluate, tick_s, open_lake)
 
 
 def _evaluate(

@@ -34,7 +34,7 @@ from news_assets.defs.backlog_sensors import (
 )
 from news_assets.defs.jobs import Jobs
 from news_assets.defs.partitions import last_day, newest_begun_day, utc_now
-from news_assets.defs.sensor_cursor import TICK_S, Look
+from news_assets.defs.sensor_cursor import TICK_S, OpenLake
 from news_assets.pipeline.schedule import waiting_sources
 from news_assets.pipeline.stages import fetching_stages, stage_names
 from news_assets.records.articles import SourceState
@@ -48,7 +48,7 @@ _logger = logging.getLogger(__name__)
 def build_desk_sensors(
     desks: Sequence[Desk],
     jobs: Jobs,
-    look: Look,
+    open_lake: OpenLake,
     tick_s: float = TICK_S,
     *,
     fetch_only: bool = False,
@@ -60,7 +60,7 @@ def build_desk_sensors(
     Args:
         desks: The desks.
         jobs: All that they may request.
-        look: Returns the lake of this process and its last commit.
+        open_lake: Returns the lake of this process.
         tick_s: How long a tick waits for a change.
         fetch_only: Whether they request no stage after the articles.
         has_models: Whether the settings name a language model.
@@ -68,16 +68,18 @@ def build_desk_sensors(
     """
     names_of = fetching_stages if fetch_only else stage_names
     sensors = [
-        build_due_sources(desks, jobs, look),
-        build_pending_entries(desks, jobs, tick_s, look, names_of, home),
-        build_stale_stages(desks, jobs, tick_s, look, names_of),
+        build_due_sources(desks, jobs, open_lake),
+        build_pending_entries(desks, jobs, tick_s, open_lake, names_of, home),
+        build_stale_stages(desks, jobs, tick_s, open_lake, names_of),
     ]
     if not fetch_only:
         sensors += [
-            build_due_model_calls(desks, jobs, tick_s, look, has_models=has_models),
+            build_due_model_calls(
+                desks, jobs, tick_s, open_lake, has_models=has_models
+            ),
             build_lost_documents(desks, jobs),
         ]
-    return [*sensors, _build_first_checks(desks, jobs, look)]
+    return [*sensors, _build_first_checks(desks, jobs, open_lake)]
 
 
 # until the desk is current; later ticks read only the cursor
@@ -85,7 +87,7 @@ _FIRST_CHECKS_EVERY_S = 30
 
 
 def _build_first_checks(
-    desks: Sequence[Desk], jobs: Jobs, look: Look
+    desks: Sequence[Desk], jobs: Jobs, open_lake: OpenLake
 ) -> dg.SensorDefinition:
     """Return the sensor; its cursor names the desks that have been checked."""
 
@@ -107,7 +109,7 @@ def _build_first_checks(
             runs = dg.RunsFilter(job_name=job)
             if instance_of(context).get_run_ids(runs, limit=1):
                 checked.add(desk.key)
-            elif _is_current(look()[0], desk, utc_now()):
+            elif _is_current(open_lake(), desk, utc_now()):
                 checked.add(desk.key)
                 requests.append(dg.RunRequest(run_key=f"{job} first", job_name=job))
             else:

@@ -39,7 +39,7 @@ from news_assets.defs.sensor_cursor import (
     TICK_S,
     Cursor,
     Evaluation,
-    Look,
+    OpenLake,
     watch,
 )
 from news_assets.errors import NewsAssetsError
@@ -289,7 +289,7 @@ def build_stories(desks: Sequence[Desk]) -> dg.AssetsDefinition:
 def build_stories_sensor(
     desks: Sequence[Desk],
     jobs: Jobs,
-    look: Look,
+    open_lake: OpenLake,
     tick_s: float = TICK_S,
     pauses: float = _PAUSES,
 ) -> dg.SensorDefinition:
@@ -313,7 +313,7 @@ def build_stories_sensor(
             is_free = _may_begin(instance, now.timestamp(), pauses)
             return _evaluate_stories(lake, desks, cursor, now, is_free=is_free)
 
-        return watch(context, evaluate, tick_s, look)
+        return watch(context, evaluate, tick_s, open_lake)
 
     return sensor
 

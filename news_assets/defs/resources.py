@@ -78,11 +78,6 @@ class LakeResource(dg.ConfigurableResource[Lake]):
 
     def open(self) -> Lake:
         """Return the lake that this process has open, or open it."""
-        lake, _ = self.look()
-        return lake
-
-    def look(self) -> tuple[Lake, int]:
-        """Return the open lake and its last commit; see `open`."""
         catalog = self.catalog
         if HIDDEN in catalog:
             catalog = _with_password(catalog)
@@ -97,8 +92,8 @@ def _with_password(catalog: str) -> str:
     return Settings.read().catalog
 
 
-def _cached_lake(address: Address) -> tuple[Lake, int]:
-    """Return the lake that this process has open, or open it, and its last commit.
+def _cached_lake(address: Address) -> Lake:
+    """Return the lake that this process has open, or open it.
 
     It is opened again at another address, after a lost connection, and where its last
     commit is an earlier one because a copy was restored: DuckLake caches statistics by
@@ -114,21 +109,20 @@ def _cached_lake(address: Address) -> tuple[Lake, int]:
             commit = _last_commit(lake)
             if commit >= known:
                 _cached["lake"] = (lake, commit)
-                return lake, commit
+                return lake
             _logger.debug("The lake is opened again: commit %d after %d", commit, known)
         lake = Lake.open(
             address.catalog, address.data, backups=address.backups, threads=1
         )
         _cached["lake"] = (lake, lake.snapshot())
-        return _cached["lake"]
+        return lake
 
 
-def look_at(lake: object) -> Callable[[], tuple[Lake, int]]:
-    """Return `LakeResource.look` of a resource, which is the lake itself in tests."""
+def opener_of(lake: object) -> Callable[[], Lake]:
+    """Return what opens the lake of a resource, which is the lake itself in tests."""
     if isinstance(lake, LakeResource):
-        return lake.look
-    opened = cast(Lake, lake)
-    return lambda: (opened, opened.snapshot())
+        return lake.open
+    return lambda: cast(Lake, lake)
 
 
 def mark_of_open_lake() -> Mark | None:

@@ -137,7 +137,7 @@ class Cursor:
         return now_s - self.swept_at >= max(_SWEEP_S, self.sweep_s / _SWEEP_SHARE)
 
 
-Look = Callable[[], tuple[Lake, int]]  # the open lake and its last commit
+OpenLake = Callable[[], Lake]  # returns the lake that this process has open
 # the runs to request, the cursor after it, and the reason where there are none
 Evaluation = tuple[list[dg.RunRequest], Cursor, str]
 
@@ -146,7 +146,7 @@ def watch(
     context: dg.SensorEvaluationContext,
     evaluate: Callable[[Lake, Cursor, datetime], Evaluation],
     tick_s: float,
-    look: Look,
+    open_lake: OpenLake,
 ) -> dg.SensorResult:
     """Evaluate whenever the lake has changed, until there are runs to request or the
     tick's time is over.
@@ -157,12 +157,12 @@ def watch(
     cursor = Cursor.from_json(context.cursor)
     reason = "nothing has changed"
     for now in _times_of_tick(cursor.tick_s(tick_s, utc_now().timestamp())):
-        # before the commit is read: another one in between is then seen next time
-        mark = mark_of_open_lake()
-        if not cursor.is_look_due(mark, now.timestamp()):
+        if not cursor.is_look_due(mark_of_open_lake(), now.timestamp()):
             continue
-        lake, commit = look()
-        cursor = cursor.after(mark or (), commit, now.timestamp())
+        lake = open_lake()
+        # before the commit is read: another one in between is then seen next time
+        mark = lake.mark()
+        cursor = cursor.after(mark, lake.snapshot(), now.timestamp())
         if cursor.is_evaluation_due(now.timestamp()):
             requests, cursor, reason = evaluate(lake, cursor, now)
             if requests:

@@ -35,7 +35,7 @@ from news_assets.clients.search.embedded.sqlite_index import SqliteSearchIndex
 from news_assets.definitions import build_definitions
 from news_assets.defs.desk_sensors import build_desk_sensors
 from news_assets.defs.jobs import FRESHNESS, build_desk_jobs
-from news_assets.defs.resources import build_resources, look_at
+from news_assets.defs.resources import build_resources, opener_of
 from news_assets.desks.desk_files import load_desks
 from news_assets.pipeline.stages import stage_names
 from news_assets.settings import Settings
@@ -114,10 +114,10 @@ def ticks(name: str) -> dict[str, Any]:
     settings = Settings.read()
     desks = load_desks(settings.desks, KINDS)
     jobs = [job for desk in desks for job in build_desk_jobs(desk)]
-    look = look_at(build_resources(settings)["lake"])
+    open_lake = opener_of(build_resources(settings)["lake"])
     sensor = next(
         one
-        for one in build_desk_sensors(desks, jobs, look, tick_s=0)
+        for one in build_desk_sensors(desks, jobs, open_lake, tick_s=0)
         if one.name == name
     )
     resources = {

@@ -14,7 +14,6 @@ from news_assets.defs.active_runs import MODEL_TAGS
 from news_assets.defs.jobs import build_shared_jobs
 from news_assets.defs.newsroom_assets import build_stories, build_stories_sensor
 from news_assets.defs.partitions import utc_now
-from news_assets.defs.resources import look_at
 from news_assets.defs.sensor_cursor import Cursor
 from news_assets.store.lake import Lake
 from news_assets_tests.pipeline.stories.test_assign import BRIDGE, BRIDGE_AGAIN, BUDGET
@@ -74,7 +73,7 @@ def evaluated(
     pauses: float = 0,
 ) -> dg.SensorResult:
     jobs = build_shared_jobs([DESK])
-    sensor = build_stories_sensor([DESK], jobs, look_at(lake), tick_s=0, pauses=pauses)
+    sensor = build_stories_sensor([DESK], jobs, lambda: lake, tick_s=0, pauses=pauses)
     result = sensor(dg.build_sensor_context(instance, cursor=cursor))
     assert isinstance(result, dg.SensorResult)
     return result

@@ -118,5 +118,5 @@ def test_the_lake_is_opened_with_the_password_of_the_setting(
         opened.append(address)
 
     monkeypatch.setattr("news_assets.defs.resources._cached_lake", cached_lake)
-    LakeResource(catalog=without_password(catalog), data=str(tmp_path)).look()
+    LakeResource(catalog=without_password(catalog), data=str(tmp_path)).open()
     assert opened == [Address(catalog, str(tmp_path))]

@@ -13,7 +13,7 @@ import dagster as dg
 from news_assets.definitions import build_definitions
 from news_assets.defs.desk_sensors import build_desk_sensors
 from news_assets.defs.jobs import build_desk_jobs
-from news_assets.defs.resources import build_resources, look_at
+from news_assets.defs.resources import build_resources, opener_of
 from news_assets.demo import PORT, SampleSite
 from news_assets.desks.desk_files import load_desks
 from news_assets.records.desks import Desk
@@ -76,7 +76,7 @@ class Graph:
         self.instance = instance
         jobs = build_desk_jobs(desk)
         self.sensors = build_desk_sensors(
-            (desk,), jobs, look_at(self.resources["lake"]), tick_s=0
+            (desk,), jobs, opener_of(self.resources["lake"]), tick_s=0
         )
         self._cursors: dict[str, str | None] = {}
         self.reasons: list[str] = []  # skip reasons of the sensors' last ticks
