@@ -29,7 +29,8 @@ from news_assets.store.queries import (
 _INTRO = """# Queries
 
 The text of each query that joins or counts rows in the lake, as DuckDB gets it: `$name`, `$1` and `?` are its parameters.
-`IS NOT DISTINCT FROM` is `=` where DuckLake shall not look for files without the value, which takes longer than to read them.
+`IS NOT DISTINCT FROM` means `=` here. DuckLake compares the value of a `=` with the statistics of each file, which takes longer
+than to read the few rows.
 `make docs` generates this page from `news_assets/store/queries`.
 """
 _MODULES = (

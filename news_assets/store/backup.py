@@ -291,8 +291,8 @@ def restore(address: Address, plan: Plan, now: datetime) -> Restored:
     """Bring the lake back as planned. The present catalog is kept, and no data file is
     deleted.
 
-    Other processes may have the lake open, this one must not: the locks of SQLite
-    belong to a process, and two copies of SQLite in one release each other's.
+    Other processes may have the lake open, this one must not. File locks belong to a
+    process, and Python's SQLite would release those of DuckDB's.
 
     Raises:
         LakeError: Another process is writing, or a file could not be written.

@@ -419,10 +419,10 @@ def _attach(
 def kept_open(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
     """Return a cursor that keeps the attached SQLite catalog open until it is closed.
 
-    DuckDB opens the file anew for each transaction. Whoever closes it last deletes the
-    write-ahead log. Who opens it meanwhile finds it locked, and the SQLite of DuckDB
-    then waits for a whole second: with three processes that only read, one transaction
-    of 130 did.
+    DuckDB opens the file for each transaction, and the last connection that closes it
+    deletes the write-ahead log. A connection that opens it at that moment finds it
+    locked, and the SQLite of DuckDB cannot wait for less than a second: with three
+    processes that only read, one transaction of 130 did.
 
     The transaction of this cursor reads nothing, so the log can be written back.
     """

@@ -189,7 +189,7 @@ class Lake:
         try:
             self._write_lock = attach(connection, self.address, self._wait_s)
             if not self.address.is_postgres:
-                self._catalog = kept_open(connection)
+                self._open_catalog = kept_open(connection)
         except BaseException:
             connection.close()
             raise

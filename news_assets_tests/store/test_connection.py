@@ -38,8 +38,8 @@ def test_a_lake_is_created_with_its_folders_and_opened_again(tmp_path: Path) -> 
 def test_an_open_lake_keeps_its_catalog_open_and_lets_the_log_be_written_back(
     tmp_path: Path,
 ) -> None:
-    """Where each transaction opens the file anew, the last one to close it deletes the
-    log, and another that opens it meanwhile waits for a second.
+    """If each transaction opens and closes the file, the last one deletes the log, and
+    another that opens the file at that moment waits for a second.
     """
     catalog, log = tmp_path / "catalog.sqlite", tmp_path / "catalog.sqlite-wal"
     checkpoint = """if True:
